@@ -1,0 +1,81 @@
+//! Ids with a type each, so that a branch id can't be passed where a thought id is meant.
+//!
+//! An id is text: new ones are UUIDs of version 7 (they sort by time), imported ones keep
+//! whatever their old server called them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[schemars(inline)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(id: String) -> Self {
+                Self(id)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(id: &str) -> Self {
+                Self(id.to_owned())
+            }
+        }
+
+        impl From<uuid::Uuid> for $name {
+            fn from(id: uuid::Uuid) -> Self {
+                Self(id.to_string())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    )*};
+}
+
+id! {
+    /// Names a [`crate::Session`].
+    SessionId,
+    /// Names a [`crate::Thought`].
+    ThoughtId,
+    /// Names a [`crate::Branch`].
+    BranchId,
+    /// Names a [`crate::CrossRef`].
+    CrossRefId,
+    /// Names a [`crate::Checkpoint`].
+    CheckpointId,
+    /// Names a [`crate::StateSnapshot`].
+    SnapshotId,
+    /// Names a [`crate::Graph`].
+    GraphId,
+    /// Names a [`crate::GraphNode`].
+    NodeId,
+    /// Names a [`crate::GraphEdge`].
+    EdgeId,
+    /// Names an [`crate::Invocation`].
+    InvocationId,
+    /// Names a [`crate::Suspension`].
+    SuspensionId,
+}

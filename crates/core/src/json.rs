@@ -1,0 +1,74 @@
+//! Keeping JSON small enough to be recorded.
+
+use serde_json::Value;
+
+use crate::cut_to_chars;
+
+/// A string inside a recorded value keeps at least this much.
+const SHORTEST_STRING: usize = 64;
+
+/// `value`, with its strings shortened until it takes about `limit` bytes; if that is not
+/// enough it is replaced by a note of its size. Records are for finding out what happened,
+/// and must not double what is stored.
+pub fn cap_json(value: Value, limit: usize) -> Value {
+    let mut longest = limit;
+    let mut capped = value;
+    let mut bytes = size(&capped);
+    let original = bytes;
+    while bytes > limit && longest > SHORTEST_STRING {
+        longest = (longest / 2).max(SHORTEST_STRING);
+        shorten(&mut capped, longest);
+        bytes = size(&capped);
+    }
+    if bytes > limit {
+        return serde_json::json!({ "omitted_bytes": original });
+    }
+    capped
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields
+                .iter()
+                .map(|(key, item)| key.len() + size(item) + 4)
+                .sum::<usize>()
+                + 2
+        }
+    }
+}
+
+fn shorten(value: &mut Value, longest: usize) {
+    match value {
+        Value::String(text) if text.len() > longest => *text = cut_to_chars(text, longest),
+        Value::Array(items) => items.iter_mut().for_each(|item| shorten(item, longest)),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .for_each(|(_, item)| shorten(item, longest)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn long_strings_are_shortened_and_hopeless_values_noted() {
+        let small = json!({ "a": 1 });
+        assert_eq!(cap_json(small.clone(), 100), small);
+
+        let long = cap_json(json!({ "content": "x".repeat(10_000), "k": 3 }), 1_000);
+        assert_eq!(long["k"], 3);
+        assert!(size(&long) <= 1_000);
+
+        let many = cap_json(json!(vec![1; 10_000]), 1_000);
+        assert!(many["omitted_bytes"].as_u64().unwrap() > 1_000);
+    }
+}

@@ -1,0 +1,38 @@
+//! What Deliberate talks about: sessions, thoughts, branches, checkpoints, graphs, and the
+//! changes a tool makes to them. Pure data and rules; no input or output of any kind, no
+//! knowledge of tools, models, databases or protocols.
+
+mod branch;
+mod change;
+mod checkpoint;
+mod clock;
+mod graph;
+mod ids;
+mod invocation;
+mod json;
+mod mode;
+mod score;
+mod session;
+mod suspension;
+mod text;
+mod thought;
+mod time;
+
+pub use branch::{Branch, BranchState, CrossRef, RefKind};
+pub use change::Change;
+pub use checkpoint::{Checkpoint, StateSnapshot};
+pub use clock::{Clock, IdSource, SystemClock, SystemIds};
+pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};
+pub use ids::{
+    BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, SessionId,
+    SnapshotId, SuspensionId, ThoughtId,
+};
+pub use invocation::{Invocation, Spent};
+pub use json::cap_json;
+pub use mode::{Mode, UnknownMode};
+pub use score::{ModelScore, Score};
+pub use session::Session;
+pub use suspension::Suspension;
+pub use text::{approximate_tokens, cut_to_chars, cut_to_tokens};
+pub use thought::Thought;
+pub use time::Timestamp;

@@ -1,0 +1,133 @@
+//! A number from 0 to 1, checked once where it enters.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// A confidence, quality or strength from 0 to 1. Never NaN, never outside.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Score(f64);
+
+impl Score {
+    /// Nothing at all.
+    pub const ZERO: Self = Self(0.0);
+    /// Certain.
+    pub const ONE: Self = Self(1.0);
+    /// What the documents give a thought whose model named no confidence.
+    pub const DEFAULT_CONFIDENCE: Self = Self(0.8);
+
+    /// `value`, if it lies between 0 and 1.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Self(value))
+    }
+
+    /// `value` brought into the range; NaN counts as 0.
+    pub fn clamped(value: f64) -> Self {
+        if value.is_nan() {
+            Self::ZERO
+        } else {
+            Self(value.clamp(0.0, 1.0))
+        }
+    }
+
+    /// Reads a score as models write it. Fractions stay; whole percentages (2 to 100) are
+    /// divided; what is a little over 1 was meant as 1; anything else is brought into range.
+    pub fn from_model(value: f64) -> Self {
+        if (2.0..=100.0).contains(&value) {
+            // Rounded so that 85 becomes 0.85 and not 0.8500000000000001.
+            Self((value * 100.0).round() / 10_000.0)
+        } else {
+            Self::clamped(value)
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Score {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(deserializer)?;
+        Self::new(value).ok_or_else(|| de::Error::custom("expected a number from 0 to 1"))
+    }
+}
+
+impl JsonSchema for Score {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Score".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+/// A score as a model writes it: a fraction, a percentage, as a number or as text. Asked for as a
+/// whole percentage, because models and grammars keep to those best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelScore(pub Score);
+
+impl<'de> Deserialize<'de> for ModelScore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Text(String),
+        }
+        let value = match Written::deserialize(deserializer)? {
+            Written::Number(value) => Some(value),
+            Written::Text(text) => text.trim().trim_end_matches('%').trim().parse().ok(),
+        };
+        value
+            .map(|value| Self(Score::from_model(value)))
+            .ok_or_else(|| de::Error::custom("expected a whole number from 0 to 100"))
+    }
+}
+
+impl JsonSchema for ModelScore {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ModelScore".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "integer", "minimum": 0, "maximum": 100 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn models_may_write_fractions_or_percentages() {
+        assert_eq!(Score::from_model(0.85), Score(0.85));
+        assert_eq!(Score::from_model(85.0), Score(0.85));
+        assert_eq!(Score::from_model(76.8), Score(0.768));
+        assert_eq!(Score::from_model(1.0), Score::ONE);
+        assert_eq!(Score::from_model(1.2), Score::ONE);
+        assert_eq!(Score::from_model(-3.0), Score::ZERO);
+        assert_eq!(Score::from_model(1e308), Score::ONE);
+        assert_eq!(Score::from_model(f64::NAN), Score::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_model_writes_ends_in_range(value in any::<f64>()) {
+            let score = Score::from_model(value).get();
+            prop_assert!((0.0..=1.0).contains(&score));
+        }
+    }
+}

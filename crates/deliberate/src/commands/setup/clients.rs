@@ -1,0 +1,250 @@
+//! The MCP clients that can be set up: one entry each in [`CLIENTS`]. Paths and formats are those
+//! of the clients' own documentation.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::entry::ServerEntry;
+use super::{json, toml};
+use crate::config::Environment;
+
+/// A program that starts MCP servers.
+pub(crate) struct Client {
+    /// As written on the command line.
+    pub(crate) name: &'static str,
+    /// As its makers write it.
+    pub(crate) title: &'static str,
+    /// The user's settings file.
+    pub(super) file: fn(&Dirs) -> PathBuf,
+    /// What is there if the client is installed.
+    marker: fn(&Dirs) -> PathBuf,
+    /// How servers are written in that file.
+    pub(super) format: Format,
+    /// What is left to do once the file is written.
+    pub(super) then: &'static str,
+}
+
+/// How a client's file lists servers.
+pub(super) enum Format {
+    /// `{ KEY: { NAME: { "command": …, "args": …, "env": … } } }`
+    Json {
+        key: &'static str,
+        /// Whether an entry says `"type": "stdio"`.
+        typed: bool,
+    },
+    /// `[TABLE.NAME]` with `command`, `args` and `env`.
+    Toml { table: &'static str },
+}
+
+/// All of them, in the order in which they are listed.
+#[rustfmt::skip]
+pub(crate) static CLIENTS: &[Client] = &[
+    Client {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        file: |dirs| dirs.config.join("Claude").join("claude_desktop_config.json"),
+        marker: |dirs| dirs.config.join("Claude"),
+        format: Format::Json { key: "mcpServers", typed: false },
+        then: "Quit and reopen Claude Desktop.",
+    },
+    Client {
+        name: "claude-code",
+        title: "Claude Code",
+        // The top level is Claude Code's user scope: every project sees it.
+        file: |dirs| dirs.claude_home.as_ref().unwrap_or(&dirs.home).join(".claude.json"),
+        marker: |dirs| dirs.claude_home.clone().unwrap_or_else(|| dirs.home.join(".claude")),
+        format: Format::Json { key: "mcpServers", typed: true },
+        then: "Start a new Claude Code session; /mcp lists the server.",
+    },
+    Client {
+        name: "cursor",
+        title: "Cursor",
+        file: |dirs| dirs.home.join(".cursor").join("mcp.json"),
+        marker: |dirs| dirs.home.join(".cursor"),
+        format: Format::Json { key: "mcpServers", typed: false },
+        then: "Restart Cursor.",
+    },
+    Client {
+        name: "vscode",
+        title: "VS Code",
+        file: |dirs| dirs.config.join("Code").join("User").join("mcp.json"),
+        marker: |dirs| dirs.config.join("Code"),
+        format: Format::Json { key: "servers", typed: true },
+        then: "Run `MCP: List Servers` in VS Code to start it.",
+    },
+    Client {
+        name: "windsurf",
+        title: "Windsurf",
+        file: |dirs| dirs.home.join(".codeium").join("windsurf").join("mcp_config.json"),
+        marker: |dirs| dirs.home.join(".codeium").join("windsurf"),
+        format: Format::Json { key: "mcpServers", typed: false },
+        then: "Refresh the MCP servers in Windsurf's settings.",
+    },
+    Client {
+        name: "zed",
+        title: "Zed",
+        file: |dirs| zed(dirs).join("settings.json"),
+        marker: zed,
+        format: Format::Json { key: "context_servers", typed: false },
+        then: "Zed loads it by itself.",
+    },
+    Client {
+        name: "codex",
+        title: "Codex",
+        file: |dirs| codex(dirs).join("config.toml"),
+        marker: codex,
+        format: Format::Toml { table: "mcp_servers" },
+        then: "Start a new Codex session; /mcp lists the server.",
+    },
+    Client {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        file: |dirs| dirs.home.join(".gemini").join("settings.json"),
+        marker: |dirs| dirs.home.join(".gemini"),
+        format: Format::Json { key: "mcpServers", typed: false },
+        then: "Restart Gemini CLI; /mcp lists the server.",
+    },
+];
+
+fn zed(dirs: &Dirs) -> PathBuf {
+    match dirs.os {
+        Os::Windows => dirs.config.join("Zed"),
+        // Zed keeps to the Unix place on macOS too.
+        Os::Apple => dirs.home.join(".config").join("zed"),
+        Os::Unix => dirs.config.join("zed"),
+    }
+}
+
+fn codex(dirs: &Dirs) -> PathBuf {
+    let usual = || dirs.home.join(".codex");
+    dirs.codex_home.clone().unwrap_or_else(usual)
+}
+
+/// The kind of system, as far as it decides about paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Os {
+    /// Linux and the like.
+    Unix,
+    /// macOS.
+    Apple,
+    /// Windows.
+    Windows,
+}
+
+/// Where things are on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Dirs {
+    /// The kind of system.
+    pub(crate) os: Os,
+    /// The user's home.
+    pub(crate) home: PathBuf,
+    /// Where applications keep their settings.
+    pub(crate) config: PathBuf,
+    /// `CODEX_HOME`, if set.
+    pub(crate) codex_home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`, if set.
+    pub(crate) claude_home: Option<PathBuf>,
+    /// This program, as a client should start it.
+    pub(crate) program: PathBuf,
+}
+
+impl Dirs {
+    /// Those of this process.
+    pub(crate) fn detect(environment: &Environment) -> anyhow::Result<Self> {
+        let home = environment.home.clone();
+        let config = environment.config_dir.clone();
+        Ok(Self {
+            os: if cfg!(windows) {
+                Os::Windows
+            } else if cfg!(target_os = "macos") {
+                Os::Apple
+            } else {
+                Os::Unix
+            },
+            home: home.context("this user has no home directory")?,
+            config: config.context("this user has no configuration directory")?,
+            codex_home: environment.get("CODEX_HOME").map(PathBuf::from),
+            claude_home: environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from),
+            program: program(environment)?,
+        })
+    }
+}
+
+/// This program by the path under which it is found, where there is one: a package manager's link
+/// stays when the version behind it changes.
+fn program(environment: &Environment) -> anyhow::Result<PathBuf> {
+    let running = std::env::current_exe().context("cannot tell where this program is")?;
+    let (Ok(real), Some(name)) = (running.canonicalize(), running.file_name()) else {
+        return Ok(running);
+    };
+    let search = environment.get("PATH").unwrap_or_default();
+    let linked = std::env::split_paths(search)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(name))
+        .find(|candidate| candidate.canonicalize().is_ok_and(|path| path == real));
+    Ok(linked.unwrap_or(running))
+}
+
+/// The client with this name.
+pub(super) fn find(name: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.name == name)
+}
+
+impl Client {
+    /// The block to paste.
+    pub(super) fn block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
+        match self.format {
+            Format::Json { key, typed } => json::block(key, typed, entry),
+            Format::Toml { table } => Ok(toml::block(table, entry)),
+        }
+    }
+}
+
+/// A client and the state of its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// As written on the command line.
+    pub(crate) name: &'static str,
+    /// As its makers write it.
+    pub(crate) title: &'static str,
+    /// Its settings file.
+    pub(crate) path: PathBuf,
+    /// Whether the client seems to be installed.
+    pub(crate) exists: bool,
+    /// Whether it knows this program.
+    pub(crate) configured: bool,
+}
+
+/// All clients, for `doctor`.
+pub(crate) fn found_clients(dirs: &Dirs) -> Vec<Found> {
+    let found = CLIENTS.iter().map(|client| {
+        let path = (client.file)(dirs);
+        Found {
+            name: client.name,
+            title: client.title,
+            exists: path.exists() || (client.marker)(dirs).exists(),
+            configured: is_configured(client, &path),
+            path,
+        }
+    });
+    found.collect()
+}
+
+fn is_configured(client: &Client, path: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return false;
+    };
+    let commands = match client.format {
+        Format::Json { key, .. } => json::commands(&text, key),
+        Format::Toml { table } => toml::commands(&text, table),
+    };
+    match commands {
+        Some(commands) => commands.iter().any(|command| {
+            let stem = Path::new(command).file_stem();
+            stem.is_some_and(|stem| stem.eq_ignore_ascii_case("deliberate"))
+        }),
+        // With comments in it the file cannot be read exactly; the name alone is a good guess.
+        None => text.contains("\"deliberate\""),
+    }
+}

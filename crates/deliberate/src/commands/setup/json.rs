@@ -1,0 +1,238 @@
+//! Changes to a client's JSON file. The new text is spliced into the old one, so that everything
+//! else keeps its order, its spelling and its spacing byte for byte; files of this kind are edited
+//! by hand and kept under version control. A file with comments is not JSON and is left alone.
+
+use std::ops::Range;
+
+use secrecy::ExposeSecret as _;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::Serialize as _;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::entry::{Edit, ServerEntry};
+
+const DEFAULT_INDENT: &str = "  ";
+
+/// Puts `entry` under `key` into `text`. An entry of the same name keeps what it has besides the
+/// command, such as variables that were added by hand.
+pub(super) fn edit(
+    text: &str,
+    key: &str,
+    typed: bool,
+    entry: &ServerEntry,
+) -> anyhow::Result<Edit> {
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let root = match serde_json::from_str::<&RawValue>(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let line = error.line();
+            return Ok(Edit::ByHand(format!(
+                "line {line} is not plain JSON, perhaps because of a comment or a trailing comma"
+            )));
+        }
+    };
+    let Some(members) = Members::of(root) else {
+        return Ok(Edit::ByHand("it is not a JSON object".to_owned()));
+    };
+    let file = File::new(text);
+    let Some(servers) = members.find(key) else {
+        let mut servers = Map::new();
+        servers.insert(
+            entry.name.clone(),
+            Value::Object(fill(Map::new(), typed, entry)),
+        );
+        let change = file.insertion(root, &members, key, &Value::Object(servers), 1)?;
+        return Ok(file.apply(&change));
+    };
+    let Some(inner) = Members::of(servers) else {
+        return Ok(Edit::ByHand(format!("`{key}` in it is not an object")));
+    };
+    let Some(existing) = inner.find(&entry.name) else {
+        let value = Value::Object(fill(Map::new(), typed, entry));
+        let change = file.insertion(servers, &inner, &entry.name, &value, 2)?;
+        return Ok(file.apply(&change));
+    };
+    let before = serde_json::from_str::<Map<String, Value>>(existing.get()).unwrap_or_default();
+    let after = fill(before.clone(), typed, entry);
+    if before == after {
+        return Ok(Edit::Same);
+    }
+    Ok(file.apply(&Change {
+        place: file.span(existing),
+        text: file.render(&Value::Object(after), 2)?,
+    }))
+}
+
+/// The block to paste into an empty file.
+pub(super) fn block(key: &str, typed: bool, entry: &ServerEntry) -> anyhow::Result<String> {
+    match edit("", key, typed, entry)? {
+        Edit::Changed(text) => Ok(text),
+        Edit::Same | Edit::ByHand(_) => Ok(String::new()),
+    }
+}
+
+/// The commands of all servers under `key`; `None` if the text is not JSON.
+pub(super) fn commands(text: &str, key: &str) -> Option<Vec<String>> {
+    let root = serde_json::from_str::<Value>(text).ok()?;
+    let servers = root.get(key).and_then(Value::as_object);
+    let commands = servers
+        .into_iter()
+        .flat_map(Map::values)
+        .filter_map(|server| {
+            let command = server.get("command")?.as_str()?;
+            Some(command.to_owned())
+        });
+    Some(commands.collect())
+}
+
+fn fill(mut server: Map<String, Value>, typed: bool, entry: &ServerEntry) -> Map<String, Value> {
+    if typed {
+        server.insert("type".to_owned(), "stdio".into());
+    }
+    server.insert("command".to_owned(), entry.command.clone().into());
+    server.insert("args".to_owned(), entry.args.clone().into());
+    if !entry.env.is_empty() {
+        let env = server
+            .entry("env")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if !env.is_object() {
+            *env = Value::Object(Map::new());
+        }
+        for (name, value) in &entry.env {
+            if let Value::Object(env) = env {
+                env.insert(name.clone(), value.expose_secret().into());
+            }
+        }
+    }
+    server
+}
+
+/// The members of an object, in their order, as they are written.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Members<'a> {
+    fn of(object: &'a RawValue) -> Option<Self> {
+        serde_json::from_str(object.get()).ok()
+    }
+
+    /// Of two members with the same name the last one counts, as for most readers.
+    fn find(&self, name: &str) -> Option<&'a RawValue> {
+        let member = self.0.iter().rfind(|(member, _)| member == name)?;
+        Some(member.1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+struct Change {
+    place: Range<usize>,
+    text: String,
+}
+
+struct File<'a> {
+    text: &'a str,
+    indent: &'a str,
+}
+
+impl<'a> File<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut indents = text.lines().filter_map(|line| {
+            let (indent, _) = line.split_once(|c: char| !matches!(c, ' ' | '\t'))?;
+            (!indent.is_empty()).then_some(indent)
+        });
+        Self {
+            text,
+            indent: indents.next().unwrap_or(DEFAULT_INDENT),
+        }
+    }
+
+    /// Where a value stands. It was borrowed from the text, so the distance between the two is it.
+    fn span(&self, value: &RawValue) -> Range<usize> {
+        let value = value.get();
+        let start = value.as_ptr().addr() - self.text.as_ptr().addr();
+        start..start + value.len()
+    }
+
+    /// A new last member of an object whose members are indented `depth` times.
+    fn insertion(
+        &self,
+        object: &RawValue,
+        members: &Members<'_>,
+        name: &str,
+        value: &Value,
+        depth: usize,
+    ) -> anyhow::Result<Change> {
+        let indent = self.indent.repeat(depth);
+        let name = serde_json::to_string(name)?;
+        let value = self.render(value, depth)?;
+        Ok(match members.0.last() {
+            Some((_, last)) => {
+                let end = self.span(last).end;
+                Change {
+                    place: end..end,
+                    text: format!(",\n{indent}{name}: {value}"),
+                }
+            }
+            None => Change {
+                place: self.span(object),
+                text: format!(
+                    "{{\n{indent}{name}: {value}\n{}}}",
+                    self.indent.repeat(depth - 1)
+                ),
+            },
+        })
+    }
+
+    fn render(&self, value: &Value, depth: usize) -> anyhow::Result<String> {
+        let mut bytes = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(self.indent.as_bytes());
+        value.serialize(&mut serde_json::Serializer::with_formatter(
+            &mut bytes, formatter,
+        ))?;
+        let text = String::from_utf8(bytes)?;
+        Ok(text.replace('\n', &format!("\n{}", self.indent.repeat(depth))))
+    }
+
+    fn apply(&self, change: &Change) -> Edit {
+        let line_end = if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let (Some(before), Some(after)) = (
+            self.text.get(..change.place.start),
+            self.text.get(change.place.end..),
+        ) else {
+            return Edit::ByHand("its structure is not understood".to_owned());
+        };
+        let new = [before, &change.text.replace('\n', line_end), after].concat();
+        // Someone's editor depends on this file: never hand out a text that is not JSON.
+        match serde_json::from_str::<&RawValue>(&new) {
+            Ok(_) => Edit::Changed(new),
+            Err(_) => Edit::ByHand("its structure is not understood".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Writing someone else's settings file: whole or not at all, with a copy of what was there.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+/// A client's settings file as it was when it was read.
+pub(super) struct Target {
+    /// The file itself: a link to it stays a link.
+    path: PathBuf,
+    /// What it held; `None` if there was none.
+    content: Option<Vec<u8>>,
+}
+
+impl Target {
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let path = resolve(path);
+        let content = read_if_there(&path)?;
+        Ok(Self { path, content })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The text; `None` if it is not UTF-8.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.content {
+            Some(content) => std::str::from_utf8(content).ok(),
+            None => Some(""),
+        }
+    }
+
+    /// Writes `text` and returns the path of the backup, if there was something to back up.
+    pub(super) fn write(&self, text: &str) -> anyhow::Result<Option<PathBuf>> {
+        // Clients write these files too, and the person took their time to answer.
+        if read_if_there(&self.path)? != self.content {
+            bail!(
+                "{} has changed in the meantime; run this again",
+                self.path.display()
+            );
+        }
+        let directory = self.path.parent().context("the file has no directory")?;
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot create {}", directory.display()))?;
+        let backup = match &self.content {
+            Some(content) => Some(self.back_up(content)?),
+            None => None,
+        };
+        let temporary = self.beside(&format!(".{}.tmp", std::process::id()));
+        let written = self.replace(&temporary, text);
+        if written.is_err() {
+            // The file itself is untouched; a leftover would only confuse.
+            let _ = fs::remove_file(&temporary);
+        }
+        written.with_context(|| format!("cannot write {}", self.path.display()))?;
+        Ok(backup)
+    }
+
+    fn replace(&self, temporary: &Path, text: &str) -> std::io::Result<()> {
+        create(temporary, text.as_bytes())?;
+        if self.content.is_some() {
+            fs::set_permissions(temporary, fs::metadata(&self.path)?.permissions())?;
+        }
+        fs::rename(temporary, &self.path)
+    }
+
+    fn back_up(&self, content: &[u8]) -> anyhow::Result<PathBuf> {
+        let time = jiff::Timestamp::now()
+            .strftime("%Y%m%dT%H%M%SZ")
+            .to_string();
+        // More than one change in a second is rare, but a backup is never overwritten.
+        for attempt in 1..100 {
+            let suffix = if attempt == 1 {
+                String::new()
+            } else {
+                format!("-{attempt}")
+            };
+            let backup = self.beside(&format!(".bak-{time}{suffix}"));
+            match create(&backup, content) {
+                Ok(()) => {
+                    fs::set_permissions(&backup, fs::metadata(&self.path)?.permissions())?;
+                    return Ok(backup);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("cannot write the backup {}", backup.display()));
+                }
+            }
+        }
+        bail!("too many backups beside {}", self.path.display())
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    }
+}
+
+/// Creates a file that did not exist, readable by its owner only: it may hold keys.
+fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn read_if_there(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// The file behind a link, also where the link points to a file that is yet to be made.
+fn resolve(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (fs::read_link(path), path.parent()) {
+        (Ok(target), Some(directory)) => directory.join(target),
+        _ => path.to_owned(),
+    }
+}

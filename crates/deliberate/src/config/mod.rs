@@ -1,0 +1,26 @@
+//! Settings: flag over environment over file over default. [`table`] lists them all;
+//! [`Settings::load`] reads them; a mistake anywhere stops the program with a sentence that says
+//! where it is and what would be right. `.env` files are not read: they would be taken from the
+//! client's working directory, which is none of ours.
+
+mod environment;
+mod error;
+mod file;
+mod flags;
+mod load;
+mod nearest;
+mod origin;
+mod reference;
+mod settings;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+mod values;
+
+pub(crate) use environment::Environment;
+pub(crate) use error::ConfigErrors;
+pub(crate) use flags::{CommonOptions, Flags};
+pub(crate) use load::Loaded;
+pub(crate) use reference::{reference_markdown, sample_toml};
+pub(crate) use settings::{Durability, LogFormat, LogLevel, Settings};

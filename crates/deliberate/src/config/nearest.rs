@@ -1,0 +1,62 @@
+//! The known name most like an unknown one, for "did you mean".
+
+use super::table::{OTHER_VARIABLES, OUR_PREFIX, SETTINGS, Setting};
+
+/// The known key most like `key`. A variable's name written as a key, a key without its section and
+/// a section taken for a key are understood too: that is what people copy from elsewhere.
+pub(super) fn key(key: &str) -> Option<String> {
+    let by_variable = SETTINGS.iter().find(|setting| {
+        setting
+            .env
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(key))
+    });
+    let by_section = || {
+        let inside = |setting: &&Setting| {
+            let rest = setting.key.strip_prefix(key);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        SETTINGS.iter().find(inside)
+    };
+    let by_last_part = || {
+        let mut same = SETTINGS
+            .iter()
+            .filter(|setting| setting.key.rsplit('.').next() == key.rsplit('.').next());
+        // Two sections with the same key (`openai.api_key`, `anthropic.api_key`) say nothing.
+        same.next().filter(|_| same.next().is_none())
+    };
+    by_variable
+        .map(|setting| setting.key.to_owned())
+        .or_else(|| word(key, SETTINGS.iter().map(|setting| setting.key)))
+        .or_else(|| {
+            let setting = by_last_part().or_else(by_section)?;
+            Some(setting.key.to_owned())
+        })
+}
+
+/// The known variable most like `name`.
+pub(super) fn variable(name: &str) -> Option<String> {
+    let known = SETTINGS.iter().flat_map(|setting| setting.env);
+    // Without the prefix, which is common to all of them and would make all of them alike.
+    let tails = known
+        .chain(OTHER_VARIABLES)
+        .filter_map(|name| name.strip_prefix(OUR_PREFIX));
+    let tail = word(name.strip_prefix(OUR_PREFIX)?, tails)?;
+    Some(format!("{OUR_PREFIX}{tail}"))
+}
+
+/// The candidate most like `given`, if it is like it at all: at most two fifths of it changed, which
+/// lets `durable` find `durability` but `weather` nothing.
+pub(super) fn word<'a>(given: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    let given = given.to_lowercase();
+    candidates
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&given, &candidate.to_lowercase());
+            (distance, candidate)
+        })
+        .filter(|(distance, candidate)| {
+            *distance <= (candidate.len().max(given.len()) * 2 / 5).min(6)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate.to_owned())
+}

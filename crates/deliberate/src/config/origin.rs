@@ -1,0 +1,33 @@
+//! Where a value came from, so that a person can find and change it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The place a value stands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A command-line flag, as written.
+    Flag(String),
+    /// An environment variable.
+    Variable(String),
+    /// A line of the settings file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// The table of settings.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(formatter, "flag {flag}"),
+            Self::Variable(name) => write!(formatter, "environment variable {name}"),
+            Self::File { path, line } => write!(formatter, "{}:{line}", path.display()),
+            Self::Default => formatter.write_str("default"),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The table of settings as documents: the reference page and a sample file.
+
+use std::fmt::Write as _;
+
+use super::table::{Fallback, Kind, SETTINGS, Setting};
+
+/// The reference page, in Markdown.
+pub(crate) fn reference_markdown() -> String {
+    let mut page = String::from(
+        "# Settings\n\n\
+         A flag wins over an environment variable, that over the settings file, that over the \
+         default. `deliberate config` shows the values in force and where each comes from.\n\n\
+         The file is `deliberate/config.toml` in the user's configuration directory, or the one \
+         named by `--config PATH` or `DELIBERATE_CONFIG`. Every key can also be given as \
+         `--set KEY=VALUE`; `--database`, `--provider`, `--model` and `--log-level` are short \
+         forms. Unknown keys, unknown `DELIBERATE_` variables and values that are not allowed are \
+         errors. An empty variable counts as not set. `.env` files are not read. Where a setting \
+         has two variables, the one that begins with `DELIBERATE_` wins.\n\n\
+         | Key | Variable | Default | Meaning |\n\
+         |---|---|---|---|\n",
+    );
+    for setting in SETTINGS {
+        let variables: Vec<String> = setting.env.iter().map(|name| format!("`{name}`")).collect();
+        let default = match setting.fallback {
+            Fallback::Value(text) => format!("`{text}`"),
+            Fallback::Unset { .. } => "–".to_owned(),
+            Fallback::Computed { shown, .. } => shown.to_owned(),
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {default} | {} |",
+            setting.key,
+            variables.join(", "),
+            meaning(setting),
+        );
+    }
+    page
+}
+
+/// A settings file with every key, commented out.
+pub(crate) fn sample_toml() -> String {
+    let mut file = String::from(
+        "# Settings of Deliberate. Every line is optional; remove the `#` in front of a key to set it.\n\
+         # `deliberate config` shows the values in force and where each comes from.\n",
+    );
+    let mut current = "";
+    for setting in SETTINGS {
+        let (section, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
+        file.push('\n');
+        if section != current {
+            current = section;
+            let _ = writeln!(file, "[{section}]");
+        }
+        let _ = writeln!(file, "# {}", meaning(setting));
+        let _ = writeln!(file, "#{name} = {}", sample_value(setting));
+    }
+    file
+}
+
+fn meaning(setting: &Setting) -> String {
+    match setting.kind {
+        Kind::Integer { min, max } | Kind::Milliseconds { min, max } => {
+            format!("{} ({min} to {max})", setting.help)
+        }
+        Kind::Number { min, max } => format!("{} ({min} to {max})", setting.help),
+        Kind::Switch => format!("{} (on, off)", setting.help),
+        Kind::Choice(words) => format!("{} ({})", setting.help, words.join(", ")),
+        Kind::Text | Kind::Secret | Kind::Path | Kind::Url => setting.help.to_owned(),
+    }
+}
+
+fn sample_value(setting: &Setting) -> String {
+    let (Fallback::Value(text)
+    | Fallback::Unset { example: text }
+    | Fallback::Computed { example: text, .. }) = setting.fallback;
+    match setting.kind {
+        Kind::Integer { .. } | Kind::Milliseconds { .. } | Kind::Number { .. } => text.to_owned(),
+        Kind::Text | Kind::Secret | Kind::Switch | Kind::Choice(_) | Kind::Path | Kind::Url => {
+            format!("\"{text}\"")
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The one table of settings. The file's keys, the environment variables, the defaults, what is
+//! allowed, `deliberate config`, the reference page and the sample file are all read from it, so a
+//! new setting is one entry here and one field in [`super::Settings`].
+
+/// One setting: where it may be written, what it takes, and what it is for.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// Dotted key, as in the file and in `--set`.
+    pub(crate) key: &'static str,
+    /// Environment variables, the canonical one first. Where a setting has both a shared and a
+    /// `DELIBERATE_` name, the latter wins: it can only have been meant for this program.
+    pub(crate) env: &'static [&'static str],
+    /// What the value may be.
+    pub(crate) kind: Kind,
+    /// What applies when nobody set it.
+    pub(crate) fallback: Fallback,
+    /// One line for people.
+    pub(crate) help: &'static str,
+}
+
+/// What a setting's value may be.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Any text.
+    Text,
+    /// A key or password; never shown.
+    Secret,
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest allowed value.
+        min: u64,
+        /// Largest allowed value.
+        max: u64,
+    },
+    /// A number within bounds.
+    Number {
+        /// Smallest allowed value.
+        min: f64,
+        /// Largest allowed value.
+        max: f64,
+    },
+    /// `on` or `off`.
+    Switch,
+    /// One of these words, in any case.
+    Choice(&'static [&'static str]),
+    /// A file.
+    Path,
+    /// A time in milliseconds, within bounds.
+    Milliseconds {
+        /// Shortest allowed time.
+        min: u64,
+        /// Longest allowed time.
+        max: u64,
+    },
+    /// An `http` or `https` address.
+    Url,
+}
+
+/// What applies when a setting is not set.
+#[derive(Debug)]
+pub(crate) enum Fallback {
+    /// This value.
+    Value(&'static str),
+    /// Nothing; `example` is for the sample file.
+    Unset {
+        /// A plausible value.
+        example: &'static str,
+    },
+    /// Something worked out at run time, described by `shown`.
+    Computed {
+        /// The description for people.
+        shown: &'static str,
+        /// A plausible value.
+        example: &'static str,
+    },
+}
+
+/// Every provider that can be named. `auto` takes the first one that is configured or found.
+pub(crate) static PROVIDERS: &[&str] = &[
+    "auto",
+    "langbase",
+    "anthropic",
+    "sampling",
+    "client",
+    "openai",
+    "openrouter",
+    "groq",
+    "together",
+    "mistral",
+    "deepseek",
+    "xai",
+    "gemini",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+];
+
+const fn setting(
+    key: &'static str,
+    env: &'static [&'static str],
+    kind: Kind,
+    fallback: Fallback,
+    help: &'static str,
+) -> Setting {
+    Setting {
+        key,
+        env,
+        kind,
+        fallback,
+        help,
+    }
+}
+
+const fn integer(min: u64, max: u64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+const fn milliseconds(min: u64, max: u64) -> Kind {
+    Kind::Milliseconds { min, max }
+}
+
+const fn unset(example: &'static str) -> Fallback {
+    Fallback::Unset { example }
+}
+
+use Fallback::{Computed, Value};
+use Kind::{Choice, Number, Path, Secret, Switch, Text, Url};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// All settings, in the order in which they are shown. Keys without a section come first, because
+/// in TOML nothing can leave a section again.
+#[rustfmt::skip]
+pub(crate) static SETTINGS: &[Setting] = &[
+    setting("provider", &["DELIBERATE_PROVIDER"], Choice(PROVIDERS), Value("auto"),
+        "Who thinks; `auto` takes the first provider that is configured or found"),
+    setting("model", &["DELIBERATE_MODEL"], Text, unset("qwen3:8b"),
+        "Model to ask; without it the provider's own default"),
+    setting("base_url", &["DELIBERATE_BASE_URL"], Url, unset("http://127.0.0.1:11434/v1"),
+        "Address of the chosen provider, in place of its usual one"),
+    setting("api_key", &["DELIBERATE_API_KEY"], Secret, unset("your-key"),
+        "Key for the chosen provider, in place of its own variable"),
+    setting("temperature", &["DELIBERATE_TEMPERATURE"], Number { min: 0.0, max: 2.0 }, unset("0.7"),
+        "Sampling temperature; without it the provider's own default"),
+    setting("max_tokens", &["DELIBERATE_MAX_TOKENS"], integer(1, 1_000_000), unset("2000"),
+        "Longest answer to ask a model for, in tokens"),
+    setting("discover", &["DELIBERATE_DISCOVER"], Switch, Value("on"),
+        "Look for a model server on this machine when nothing is configured"),
+
+    setting("langbase.api_key", &["LANGBASE_API_KEY"], Secret, unset("your-key"),
+        "Langbase API key"),
+    setting("langbase.base_url", &["LANGBASE_BASE_URL"], Url, Value("https://api.langbase.com"),
+        "Langbase API endpoint"),
+    setting("langbase.model", &["LANGBASE_MODEL"], Text, Value("openai:gpt-4o-mini"),
+        "Model of the pipes that are created on first use"),
+
+    setting("openai.api_key", &["OPENAI_API_KEY"], Secret, unset("your-key"),
+        "OpenAI API key"),
+    setting("openai.base_url", &["OPENAI_BASE_URL"], Url, unset("https://api.openai.com/v1"),
+        "OpenAI API endpoint, or that of a service that speaks the same"),
+
+    setting("anthropic.api_key", &["ANTHROPIC_API_KEY"], Secret, unset("your-key"),
+        "Anthropic API key"),
+    setting("anthropic.base_url", &["ANTHROPIC_BASE_URL"], Url, unset("https://api.anthropic.com"),
+        "Anthropic API endpoint"),
+
+    setting("pipes.linear", &["PIPE_LINEAR"], Text, Value("linear-reasoning-v1"),
+        "Langbase pipe for linear reasoning"),
+    setting("pipes.tree", &["PIPE_TREE"], Text, Value("tree-reasoning-v1"),
+        "Langbase pipe for tree reasoning"),
+    setting("pipes.divergent", &["PIPE_DIVERGENT"], Text, Value("divergent-reasoning-v1"),
+        "Langbase pipe for divergent reasoning"),
+    setting("pipes.reflection", &["PIPE_REFLECTION"], Text, Value("reflection-v1"),
+        "Langbase pipe for reflection"),
+    setting("pipes.auto", &["PIPE_AUTO"], Text, Value("mode-router-v1"),
+        "Langbase pipe that chooses the mode"),
+    setting("pipes.backtracking", &["PIPE_BACKTRACKING"], Text, Value("backtracking-reasoning-v1"),
+        "Langbase pipe for backtracking"),
+    setting("pipes.got_generate", &["PIPE_GOT_GENERATE"], Text, Value("got-generate-v1"),
+        "Langbase pipe that generates nodes of a graph of thoughts"),
+    setting("pipes.got_score", &["PIPE_GOT_SCORE"], Text, Value("got-score-v1"),
+        "Langbase pipe that scores nodes of a graph of thoughts"),
+    setting("pipes.got_aggregate", &["PIPE_GOT_AGGREGATE"], Text, Value("got-aggregate-v1"),
+        "Langbase pipe that merges nodes of a graph of thoughts"),
+    setting("pipes.got_refine", &["PIPE_GOT_REFINE"], Text, Value("got-refine-v1"),
+        "Langbase pipe that refines a node of a graph of thoughts"),
+
+    setting("request.timeout_ms", &["REQUEST_TIMEOUT_MS", "DELIBERATE_REQUEST_TIMEOUT_MS"],
+        milliseconds(1, HOUR_MS),
+        Computed { shown: "30000, longer for a local model", example: "30000" },
+        "How long one attempt at a provider may take, in milliseconds"),
+    setting("request.max_retries", &["MAX_RETRIES", "DELIBERATE_MAX_RETRIES"], integer(0, 10),
+        Value("3"), "How often a request that may still succeed is sent again"),
+    setting("request.retry_delay_ms", &["RETRY_DELAY_MS", "DELIBERATE_RETRY_DELAY_MS"],
+        milliseconds(0, 60_000), Value("1000"),
+        "Pause before the first retry, in milliseconds; later ones are longer"),
+    setting("request.concurrency", &["DELIBERATE_REQUEST_CONCURRENCY"], integer(1, 1024),
+        Value("64"), "How many requests to one provider may run at once"),
+    setting("request.per_second", &["DELIBERATE_REQUEST_PER_SECOND"],
+        Number { min: 0.001, max: 10_000.0 }, unset("5"),
+        "Most requests to one provider per second"),
+
+    setting("database.path", &["DATABASE_PATH", "DELIBERATE_DATABASE_PATH"], Path,
+        Computed {
+            shown: "`deliberate/deliberate.db` in the user's data directory",
+            example: "~/deliberate.db",
+        },
+        "SQLite database; a relative path in the file starts at the file's directory"),
+    setting("database.max_connections",
+        &["DATABASE_MAX_CONNECTIONS", "DELIBERATE_DATABASE_MAX_CONNECTIONS"], integer(1, 64),
+        Value("5"), "How many readers may use the database at once"),
+    setting("database.durability", &["DELIBERATE_DURABILITY"], Choice(&["full", "relaxed"]),
+        Value("full"),
+        "`full` survives a power cut; `relaxed` may lose the last moments, but answers sooner"),
+
+    setting("log.level", &["LOG_LEVEL", "DELIBERATE_LOG_LEVEL"],
+        Choice(&["error", "warn", "info", "debug", "trace"]), Value("info"),
+        "How much is written to standard error"),
+    setting("log.format", &["LOG_FORMAT", "DELIBERATE_LOG_FORMAT"], Choice(&["pretty", "json"]),
+        Value("pretty"), "Log lines for people, or one JSON object per line"),
+
+    setting("limits.line_bytes", &["DELIBERATE_LIMITS_LINE_BYTES"], integer(65_536, 67_108_864),
+        Value("4194304"), "Longest message taken from a client, in bytes"),
+    setting("limits.content_chars", &["DELIBERATE_LIMITS_CONTENT_CHARS"], integer(1, 10_000_000),
+        Value("100000"), "Longest text in one tool argument, in characters"),
+    setting("limits.context_tokens", &["DELIBERATE_LIMITS_CONTEXT_TOKENS"], integer(1, 10_000_000),
+        Value("6000"), "How much of a session's past is shown to a model, in tokens"),
+    setting("limits.concurrent_calls", &["DELIBERATE_LIMITS_CONCURRENT_CALLS"], integer(1, 10_000),
+        Value("256"), "How many tool calls may run at once"),
+    setting("limits.call_timeout_ms", &["DELIBERATE_LIMITS_CALL_TIMEOUT_MS"],
+        milliseconds(1, HOUR_MS), Value("300000"),
+        "How long one tool call may take in all, in milliseconds"),
+    setting("limits.shutdown_ms", &["DELIBERATE_LIMITS_SHUTDOWN_MS"],
+        milliseconds(0, HOUR_MS), Value("30000"),
+        "How long running calls may take to end when the server stops, in milliseconds"),
+
+    setting("suspend.ttl_hours", &["DELIBERATE_SUSPEND_TTL_HOURS"], integer(1, 8760), Value("168"),
+        "How long a call that waits for the client's answer is kept, in hours"),
+
+    setting("prices.input_per_mtok", &["DELIBERATE_PRICES_INPUT_PER_MTOK"],
+        Number { min: 0.0, max: 1_000_000.0 }, unset("0.15"),
+        "Price of a million input tokens, for the recorded cost"),
+    setting("prices.output_per_mtok", &["DELIBERATE_PRICES_OUTPUT_PER_MTOK"],
+        Number { min: 0.0, max: 1_000_000.0 }, unset("0.60"),
+        "Price of a million output tokens, for the recorded cost"),
+];
+
+/// Variables that begin so are ours, so an unknown one is a mistake.
+pub(super) const OUR_PREFIX: &str = "DELIBERATE_";
+
+/// Variables that are ours without being settings.
+pub(super) static OTHER_VARIABLES: &[&str] = &[CONFIG_VARIABLE];
+
+/// Names the settings file.
+pub(super) const CONFIG_VARIABLE: &str = "DELIBERATE_CONFIG";
+
+/// The setting with this key.
+pub(super) fn find(key: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.key == key)
+}
+
+impl Kind {
+    /// What is allowed, to follow "is not" or "expected".
+    pub(crate) fn allowed(&self) -> String {
+        match self {
+            Self::Text => "text".to_owned(),
+            Self::Secret => "one line of visible ASCII characters".to_owned(),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Number { min, max } => format!("a number from {min} to {max}"),
+            Self::Switch => "on or off".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Path => "a path".to_owned(),
+            Self::Milliseconds { min, max } => {
+                format!("a whole number of milliseconds from {min} to {max}")
+            }
+            Self::Url => "an http or https address without user name or query".to_owned(),
+        }
+    }
+}

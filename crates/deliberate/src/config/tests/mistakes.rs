@@ -1,0 +1,157 @@
+//! The sentences people read when something is wrong.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn zero_connections_are_refused() {
+    assert_snapshot!(
+        User::new().variable("DATABASE_MAX_CONNECTIONS", "0").complaint(),
+        @"environment variable DATABASE_MAX_CONNECTIONS: `0` is not a whole number from 1 to 64 (`database.max_connections`)"
+    );
+}
+
+#[test]
+fn unknown_keys_name_line_and_nearest_key() {
+    assert_snapshot!(
+        User::new().file("model = \"x\"\n\ndatabse.path = \"x\"\n").complaint(),
+        @"unknown key `databse.path` in DIR/config/deliberate/config.toml:3; did you mean `database.path`?"
+    );
+    assert_snapshot!(User::new().file("[databse]\npath = \"x\"\n").complaint(), @"unknown key `databse.path` in DIR/config/deliberate/config.toml:2; did you mean `database.path`?");
+    assert_snapshot!(User::new().file("[limits]\nline_byte = 1\n").complaint(), @"unknown key `limits.line_byte` in DIR/config/deliberate/config.toml:2; did you mean `limits.line_bytes`?");
+    assert_snapshot!(User::new().file("timeout_ms = 1\n").complaint(), @"unknown key `timeout_ms` in DIR/config/deliberate/config.toml:1; did you mean `request.timeout_ms`?");
+    assert_snapshot!(User::new().file("LANGBASE_API_KEY = \"x\"\n").complaint(), @"unknown key `LANGBASE_API_KEY` in DIR/config/deliberate/config.toml:1; did you mean `langbase.api_key`?");
+    assert_snapshot!(User::new().file("colour = \"blue\"\n").complaint(), @"unknown key `colour` in DIR/config/deliberate/config.toml:1");
+    assert_snapshot!(User::new().file("[weather]\n").complaint(), @"unknown key `weather` in DIR/config/deliberate/config.toml:1");
+    assert_snapshot!(User::new().file("[[database]]\npath = \"x\"\n").complaint(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
+    assert_snapshot!(User::new().file("database = \"x.db\"\n").complaint(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
+}
+
+#[test]
+fn unknown_flag_keys_and_variables_name_the_nearest() {
+    assert_snapshot!(User::new().flag("--set", "log.levle", "info").complaint(), @"unknown key `log.levle` in flag --set; did you mean `log.level`?");
+    assert_snapshot!(User::new().variable("DELIBERATE_MODLE", "x").complaint(), @"unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?");
+    assert_snapshot!(User::new().variable("DELIBERATE_WEATHER", "x").complaint(), @"unknown environment variable DELIBERATE_WEATHER");
+    // Other programs' variables are none of our business.
+    assert!(
+        User::new()
+            .variable("LANGBASE_API_KEYS", "x")
+            .load()
+            .is_ok()
+    );
+}
+
+#[test]
+fn bad_values_name_the_place_the_value_and_what_is_allowed() {
+    assert_snapshot!(User::new().variable("LOG_LEVEL", "wran").complaint(), @"environment variable LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
+    assert_snapshot!(User::new().file("[request]\nmax_retries = -1\n").complaint(), @"DIR/config/deliberate/config.toml:2: `-1` is not a whole number from 0 to 10 (`request.max_retries`)");
+    assert_snapshot!(User::new().file("temperature = 2.5\n").complaint(), @"DIR/config/deliberate/config.toml:1: `2.5` is not a number from 0 to 2 (`temperature`)");
+    assert_snapshot!(User::new().file("temperature = nan\n").complaint(), @"DIR/config/deliberate/config.toml:1: `nan` is not a number from 0 to 2 (`temperature`)");
+    assert_snapshot!(User::new().file("discover = \"maybe\"\n").complaint(), @"DIR/config/deliberate/config.toml:1: `maybe` is not on or off (`discover`)");
+    assert_snapshot!(User::new().file("model = [\"a\"]\n").complaint(), @"DIR/config/deliberate/config.toml:1: `model` takes a single value, not a list");
+    assert_snapshot!(User::new().variable("RETRY_DELAY_MS", "1s").complaint(), @"environment variable RETRY_DELAY_MS: `1s` is not a whole number of milliseconds from 0 to 60000 (`request.retry_delay_ms`)");
+    assert_snapshot!(User::new().flag("--set base_url", "base_url", "localhost:8080").complaint(), @"flag --set base_url: `localhost:8080` is not an http or https address without user name or query (`base_url`)");
+    assert_snapshot!(User::new().flag("--model", "model", " ").complaint(), @"flag --model: `model` is empty; give it a value or leave it out");
+    assert_snapshot!(User::new().variable("OPENAI_BASE_URL", "https://u:p@host").complaint(), @"environment variable OPENAI_BASE_URL: the value (not shown) is not an http or https address without user name or query (`openai.base_url`)");
+    assert_snapshot!(User::new().variable("LANGBASE_API_KEY", "two words").complaint(), @"environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)");
+    let long = "x".repeat(500);
+    assert_snapshot!(User::new().variable("MAX_RETRIES", &long).complaint(), @"environment variable MAX_RETRIES: `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is not a whole number from 0 to 10 (`request.max_retries`)");
+}
+
+#[test]
+fn hexadecimal_and_underscores_are_numbers_too() {
+    let settings = User::new()
+        .file("[limits]\nline_bytes = 0x100000\ncontent_chars = 20_000\n")
+        .loaded()
+        .settings;
+    assert_eq!(settings.limits.line_bytes, 1_048_576);
+    assert_eq!(settings.limits.content_chars, 20_000);
+}
+
+#[test]
+fn an_empty_key_in_the_file_is_refused() {
+    assert_snapshot!(
+        User::new().file("[langbase]\napi_key = \"\"\n[openai]\napi_key = \"  \"\n").complaint(),
+        @"
+        2 mistakes in the settings:
+          DIR/config/deliberate/config.toml:2: `langbase.api_key` is empty; give it a value or leave it out
+          DIR/config/deliberate/config.toml:4: `openai.api_key` is empty; give it a value or leave it out
+        "
+    );
+}
+
+#[test]
+fn broken_toml_names_the_line_and_the_rest_is_still_checked() {
+    assert_snapshot!(
+        User::new().file("model = \nprovidr = \"auto\"\n[log\nlevel = \"info\"\n").complaint(),
+        @"
+        3 mistakes in the settings:
+          DIR/config/deliberate/config.toml:1: string values must be quoted, expected literal string
+          unknown key `providr` in DIR/config/deliberate/config.toml:2; did you mean `provider`?
+          DIR/config/deliberate/config.toml:3: unclosed table, expected `]`
+        "
+    );
+}
+
+#[test]
+fn a_variable_of_ours_that_is_not_utf8_is_refused() {
+    let mut environment = User::new().environment();
+    environment.unreadable.insert("DATABASE_PATH".to_owned());
+    environment.unreadable.insert("SOMEONE_ELSES".to_owned());
+    let errors = Settings::load_from(&Flags::default(), environment).unwrap_err();
+    assert_snapshot!(errors, @"environment variable DATABASE_PATH is not valid UTF-8");
+}
+
+#[test]
+fn a_named_file_must_exist() {
+    let mut user = User::new();
+    user.flags.config = Some(user.path("gone.toml"));
+    assert_snapshot!(user.complaint(), @"no settings file at DIR/gone.toml, which flag --config names");
+    assert_snapshot!(
+        User::new().variable("DELIBERATE_CONFIG", "/nowhere/gone.toml").complaint(),
+        @"no settings file at /nowhere/gone.toml, which environment variable DELIBERATE_CONFIG names"
+    );
+    let mut user = User::new();
+    user.flags.config = Some(user.directory.path().to_owned());
+    assert_snapshot!(user.complaint(), @"cannot read the settings file DIR: Is a directory (os error 21)");
+}
+
+#[test]
+fn a_user_without_directories_must_name_the_database() {
+    let errors = Settings::load_from(&Flags::default(), Environment::default()).unwrap_err();
+    assert_snapshot!(errors, @"this user has no data directory to keep the database in; set `database.path`");
+    let mut flags = Flags::default();
+    flags.set("--database".to_owned(), "database.path", "x.db");
+    assert!(Settings::load_from(&flags, Environment::default()).is_ok());
+}
+
+#[test]
+fn a_bad_line_in_the_file_counts_even_where_a_variable_overrides_it() {
+    let user = User::new()
+        .file("[log]\nlevel = \"loud\"\n")
+        .variable("LOG_LEVEL", "info");
+    assert_snapshot!(user.complaint(), @"DIR/config/deliberate/config.toml:2: `loud` is not one of error, warn, info, debug, trace (`log.level`)");
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    assert_snapshot!(
+        User::new()
+            .file("modle = \"x\"\n[database]\nmax_connections = 100\n")
+            .variable("DELIBERATE_DURABLE", "full")
+            .variable("LOG_FORMAT", "xml")
+            .variable("LANGBASE_API_KEY", "with space")
+            .flag("--set", "pipes.liner", "x")
+            .complaint(),
+        @"
+        6 mistakes in the settings:
+          unknown key `modle` in DIR/config/deliberate/config.toml:1; did you mean `model`?
+          unknown key `pipes.liner` in flag --set; did you mean `pipes.linear`?
+          unknown environment variable DELIBERATE_DURABLE; did you mean `DELIBERATE_DURABILITY`?
+          environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)
+          DIR/config/deliberate/config.toml:3: `100` is not a whole number from 1 to 64 (`database.max_connections`)
+          environment variable LOG_FORMAT: `xml` is not one of pretty, json (`log.format`)
+        "
+    );
+}

@@ -1,0 +1,164 @@
+//! Behaviour of the settings as a whole: each test makes its own environment and files.
+
+use std::path::Path;
+
+use secrecy::ExposeSecret as _;
+use tempfile::TempDir;
+
+use super::load::Entry;
+use super::origin::Origin;
+use super::{ConfigErrors, Environment, Flags, Loaded, Settings};
+
+mod documents;
+mod mistakes;
+mod precedence;
+
+const KEY: &str = "sk-very-secret-0123";
+
+/// A user with directories of their own.
+struct User {
+    directory: TempDir,
+    variables: Vec<(String, String)>,
+    flags: Flags,
+}
+
+impl User {
+    fn new() -> Self {
+        Self {
+            directory: TempDir::new().unwrap(),
+            variables: Vec::new(),
+            flags: Flags::default(),
+        }
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn flag(mut self, flag: &str, key: &str, value: &str) -> Self {
+        self.flags.set(flag.to_owned(), key, value);
+        self
+    }
+
+    /// Writes the usual settings file.
+    fn file(self, text: &str) -> Self {
+        let directory = self.path("config/deliberate");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("config.toml"), text).unwrap();
+        self
+    }
+
+    fn path(&self, inside: &str) -> std::path::PathBuf {
+        self.directory.path().join(inside)
+    }
+
+    fn environment(&self) -> Environment {
+        let mut environment: Environment = self.variables.iter().cloned().collect();
+        environment.home = Some(self.path("home"));
+        environment.data_dir = Some(self.path("data"));
+        environment.config_dir = Some(self.path("config"));
+        environment
+    }
+
+    fn load(&self) -> Result<Loaded, ConfigErrors> {
+        Settings::load_from(&self.flags, self.environment())
+    }
+
+    fn loaded(&self) -> Loaded {
+        self.load().unwrap()
+    }
+
+    /// The complaint, with the temporary directory replaced.
+    fn complaint(&self) -> String {
+        let errors = self.load().unwrap_err().to_string();
+        errors.replace(&self.directory.path().display().to_string(), "DIR")
+    }
+}
+
+fn entry<'a>(loaded: &'a Loaded, key: &str) -> &'a Entry {
+    loaded
+        .entries
+        .iter()
+        .find(|entry| entry.key == key)
+        .unwrap()
+}
+
+fn file_origin(path: &Path, line: usize) -> Origin {
+    Origin::File {
+        path: path.to_owned(),
+        line,
+    }
+}
+
+#[test]
+fn secrets_appear_nowhere() {
+    let user = User::new()
+        .variable("LANGBASE_API_KEY", KEY)
+        .variable("OPENROUTER_API_KEY", KEY)
+        .flag("--set api_key", "api_key", KEY)
+        .file(&format!("[anthropic]\napi_key = \"{KEY}\"\n"));
+    let loaded = user.loaded();
+    let everything = format!("{loaded:?} {:?} {:?}", user.flags, user.environment());
+    assert!(!everything.contains(KEY), "{everything}");
+    assert_eq!(
+        entry(&loaded, "langbase.api_key").shown_value,
+        "set (hidden)"
+    );
+    assert_eq!(entry(&loaded, "openai.api_key").shown_value, "not set");
+    let key = loaded.settings.langbase.api_key.unwrap();
+    assert_eq!(key.expose_secret(), KEY);
+    let vendor = loaded.environment.secret("OPENROUTER_API_KEY").unwrap();
+    assert_eq!(vendor.expose_secret(), KEY);
+    assert!(loaded.environment.secret("GROQ_API_KEY").is_none());
+}
+
+#[test]
+fn a_refused_secret_is_not_shown_either() {
+    let complaint = User::new()
+        .variable("LANGBASE_API_KEY", "sk very secret")
+        .variable("OPENAI_BASE_URL", "https://me:sk-pass@host/v1")
+        .file(&format!("api_key = \"{KEY}\nprovider = auto\n"))
+        .complaint();
+    assert!(
+        !complaint.contains("secret") && !complaint.contains("sk-pass"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn common_options_become_flags() {
+    #[derive(Debug, clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        common: super::CommonOptions,
+    }
+    let cli = <Cli as clap::Parser>::parse_from([
+        "deliberate",
+        "--set",
+        "log.level=trace",
+        "--log-level",
+        "DEBUG",
+        "--set",
+        &format!("api_key={KEY}"),
+        "--set",
+        "model=a=b",
+        "--database",
+        "x.db",
+    ]);
+    assert!(!format!("{cli:?}").contains(KEY));
+    let mut user = User::new();
+    user.flags = cli.common.flags();
+    let loaded = user.loaded();
+    assert_eq!(entry(&loaded, "log.level").shown_value, "debug");
+    assert_eq!(
+        entry(&loaded, "log.level").origin,
+        Origin::Flag("--log-level".to_owned())
+    );
+    assert_eq!(
+        entry(&loaded, "api_key").origin,
+        Origin::Flag("--set api_key".to_owned())
+    );
+    assert_eq!(loaded.settings.model.as_deref(), Some("a=b"));
+    assert_eq!(loaded.settings.database.path, Path::new("x.db"));
+}

@@ -1,0 +1,204 @@
+//! Which source wins, and what each value's origin is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::*;
+use crate::config::table::{CONFIG_VARIABLE, SETTINGS};
+use crate::config::{Durability, LogFormat, LogLevel};
+
+#[test]
+fn flag_over_environment_over_file_over_default() {
+    let user = User::new();
+    let loaded = user.loaded();
+    assert_eq!(entry(&loaded, "model").origin, Origin::Default);
+    assert_eq!(loaded.file, None);
+
+    let user = user.file("# first line\nmodel = \"from-file\"\n");
+    let path = user.path("config/deliberate/config.toml");
+    let loaded = user.loaded();
+    assert_eq!(loaded.settings.model.as_deref(), Some("from-file"));
+    assert_eq!(entry(&loaded, "model").origin, file_origin(&path, 2));
+    assert_eq!(loaded.file, Some(path));
+
+    let user = user.variable("DELIBERATE_MODEL", "from-variable");
+    let loaded = user.loaded();
+    assert_eq!(loaded.settings.model.as_deref(), Some("from-variable"));
+    assert_eq!(
+        entry(&loaded, "model").origin,
+        Origin::Variable("DELIBERATE_MODEL".to_owned())
+    );
+
+    let user = user.flag("--model", "model", "from-flag");
+    let loaded = user.loaded();
+    assert_eq!(loaded.settings.model.as_deref(), Some("from-flag"));
+    assert_eq!(
+        entry(&loaded, "model").origin,
+        Origin::Flag("--model".to_owned())
+    );
+}
+
+#[test]
+fn our_own_variable_wins_over_the_shared_one() {
+    let user = User::new()
+        .variable("LOG_LEVEL", "warn")
+        .variable("DELIBERATE_LOG_LEVEL", "debug");
+    let loaded = user.loaded();
+    assert_eq!(loaded.settings.log.level, LogLevel::Debug);
+    assert_eq!(
+        entry(&loaded, "log.level").origin,
+        Origin::Variable("DELIBERATE_LOG_LEVEL".to_owned())
+    );
+}
+
+#[test]
+fn an_empty_variable_counts_as_not_set() {
+    let loaded = User::new()
+        .variable("LANGBASE_API_KEY", "")
+        .variable("DATABASE_PATH", "  ")
+        .variable("DELIBERATE_NONSENSE", "")
+        .loaded();
+    assert!(loaded.settings.langbase.api_key.is_none());
+    assert_eq!(entry(&loaded, "database.path").origin, Origin::Default);
+}
+
+#[test]
+fn words_and_white_space_are_read_kindly() {
+    let settings = User::new()
+        .variable("LOG_LEVEL", "WARN")
+        .variable("LOG_FORMAT", " Json\n")
+        .variable("DELIBERATE_DISCOVER", "OFF")
+        .loaded()
+        .settings;
+    assert_eq!(settings.log.level, LogLevel::Warn);
+    assert_eq!(settings.log.format, LogFormat::Json);
+    assert!(!settings.discover);
+}
+
+#[test]
+fn the_file_can_be_named_by_flag_and_variable() {
+    let mut user = User::new().file("model = \"usual\"\n");
+    let other = user.path("other.toml");
+    std::fs::write(&other, "model = \"other\"\n").unwrap();
+    user = user.variable(CONFIG_VARIABLE, &other.display().to_string());
+    assert_eq!(user.loaded().settings.model.as_deref(), Some("other"));
+    user.flags.config = Some(user.path("config/deliberate/config.toml"));
+    assert_eq!(user.loaded().settings.model.as_deref(), Some("usual"));
+}
+
+#[test]
+fn paths_start_where_a_person_would_expect() {
+    let path = |user: User| {
+        let path = user.loaded().settings.database.path;
+        path.strip_prefix(user.directory.path())
+            .map_or(path.clone(), Path::to_path_buf)
+    };
+    let default = path(User::new());
+    assert_eq!(default, Path::new("data/deliberate/deliberate.db"));
+    let home = path(User::new().variable("DATABASE_PATH", "~/mine.db"));
+    assert_eq!(home, Path::new("home/mine.db"));
+    let working = path(User::new().variable("DATABASE_PATH", "./data/reasoning.db"));
+    assert_eq!(working, Path::new("./data/reasoning.db"));
+    let beside = path(User::new().file("database.path = \"mine.db\"\n"));
+    assert_eq!(beside, Path::new("config/deliberate/mine.db"));
+    let memory = path(User::new().file("database.path = \":memory:\"\n"));
+    assert_eq!(memory, Path::new(":memory:"));
+}
+
+#[test]
+fn defaults_are_those_of_the_documentation() {
+    let user = User::new();
+    let settings = user.loaded().settings;
+    let shown =
+        format!("{settings:#?}").replace(&user.directory.path().display().to_string(), "DIR");
+    insta::assert_snapshot!(shown);
+}
+
+/// Every documented variable reaches the field it is meant for.
+#[test]
+fn every_variable_of_the_original_works_as_written() {
+    let user = User::new()
+        .variable("LANGBASE_API_KEY", KEY)
+        .variable("LANGBASE_BASE_URL", "http://127.0.0.1:9")
+        .variable("DATABASE_PATH", "/tmp/x.db")
+        .variable("DATABASE_MAX_CONNECTIONS", "7")
+        .variable("LOG_LEVEL", "debug")
+        .variable("LOG_FORMAT", "json")
+        .variable("REQUEST_TIMEOUT_MS", "1500")
+        .variable("MAX_RETRIES", "0")
+        .variable("RETRY_DELAY_MS", "20");
+    let pipes = [
+        "LINEAR",
+        "TREE",
+        "DIVERGENT",
+        "REFLECTION",
+        "AUTO",
+        "BACKTRACKING",
+        "GOT_GENERATE",
+        "GOT_SCORE",
+        "GOT_AGGREGATE",
+        "GOT_REFINE",
+    ];
+    let user = pipes.iter().fold(user, |user, pipe| {
+        user.variable(&format!("PIPE_{pipe}"), &format!("my-{pipe}"))
+    });
+    let settings = user.loaded().settings;
+    assert!(settings.langbase.api_key.is_some());
+    assert_eq!(settings.langbase.base_url, "http://127.0.0.1:9");
+    assert_eq!(settings.database.path, PathBuf::from("/tmp/x.db"));
+    assert_eq!(settings.database.max_connections, 7);
+    assert_eq!(settings.log.level, LogLevel::Debug);
+    assert_eq!(settings.log.format, LogFormat::Json);
+    assert_eq!(settings.request.timeout, Some(Duration::from_millis(1500)));
+    assert_eq!(settings.request.max_retries, 0);
+    assert_eq!(settings.request.retry_delay, Duration::from_millis(20));
+    assert_eq!(settings.pipes.len(), pipes.len());
+    for pipe in pipes {
+        assert_eq!(
+            settings.pipes[pipe.to_lowercase().as_str()],
+            format!("my-{pipe}")
+        );
+    }
+}
+
+/// A value other than the default for every key; if a key is not wired to a field, its default or
+/// nothing shows in the snapshot.
+#[test]
+fn every_key_reaches_its_field() {
+    let user = SETTINGS
+        .iter()
+        .enumerate()
+        .fold(User::new(), |user, (index, setting)| {
+            use crate::config::table::Kind;
+            let value = match setting.kind {
+                Kind::Text => format!("text-{index}"),
+                Kind::Secret => format!("key-{index}"),
+                Kind::Integer { min, .. } | Kind::Milliseconds { min, .. } => {
+                    (min + 2 * index as u64).to_string()
+                }
+                Kind::Number { .. } => (index as f64 / 100.0).to_string(),
+                Kind::Switch => "off".to_owned(),
+                Kind::Choice(words) => (*words.last().unwrap()).to_owned(),
+                Kind::Path => "/elsewhere.db".to_owned(),
+                Kind::Url => format!("https://host-{index}/v1"),
+            };
+            let value = match setting.key {
+                "request.max_retries" => "9".to_owned(),
+                _ => value,
+            };
+            user.flag("--set", setting.key, &value)
+        });
+    let settings = user.loaded().settings;
+    assert_eq!(settings.database.durability, Durability::Relaxed);
+    for (secret, key) in [
+        (&settings.api_key, "api_key"),
+        (&settings.langbase.api_key, "langbase.api_key"),
+        (&settings.openai.api_key, "openai.api_key"),
+        (&settings.anthropic.api_key, "anthropic.api_key"),
+    ] {
+        let index = SETTINGS.iter().position(|setting| setting.key == key);
+        let secret = secret.as_ref().unwrap().expose_secret();
+        assert_eq!(secret, format!("key-{}", index.unwrap()));
+    }
+    insta::assert_snapshot!(format!("{settings:#?}"));
+}

@@ -1,0 +1,83 @@
+//! Checked values by key, with a getter for each type the program wants.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::value::Value;
+
+/// The values in force. That every setting with a default is present, and of the kind asked for
+/// here, follows from the table; the tests over all keys hold the two together.
+#[derive(Default)]
+pub(super) struct Values(pub(super) BTreeMap<&'static str, Value>);
+
+impl Values {
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        match self.get(key)? {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn secret(&self, key: &str) -> Option<SecretString> {
+        match self.get(key)? {
+            Value::Secret(secret) => Some(secret.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn word(&self, key: &str) -> &'static str {
+        match self.get(key) {
+            Some(Value::Word(word)) => word,
+            _ => "",
+        }
+    }
+
+    pub(super) fn integer(&self, key: &str) -> Option<u64> {
+        match self.get(key)? {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn count<T: TryFrom<u64> + Default>(&self, key: &str) -> T {
+        self.integer(key).map(narrow).unwrap_or_default()
+    }
+
+    pub(super) fn milliseconds(&self, key: &str) -> Duration {
+        Duration::from_millis(self.integer(key).unwrap_or_default())
+    }
+
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.get(key)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn path(&self, key: &str) -> PathBuf {
+        match self.get(key) {
+            Some(Value::Path(path)) => path.clone(),
+            _ => PathBuf::new(),
+        }
+    }
+
+    pub(super) fn section(&self, prefix: &str) -> BTreeMap<&'static str, String> {
+        let inside = self.0.iter().filter_map(|(key, value)| match value {
+            Value::Text(text) => Some((key.strip_prefix(prefix)?, text.clone())),
+            _ => None,
+        });
+        inside.collect()
+    }
+}
+
+/// The bounds in the table lie within every type used here.
+pub(super) fn narrow<T: TryFrom<u64> + Default>(number: u64) -> T {
+    T::try_from(number).unwrap_or_default()
+}

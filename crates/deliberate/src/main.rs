@@ -1,0 +1,2 @@
+//! deliberate
+fn main() {}

@@ -1,0 +1,77 @@
+//! The client's own model, asked during a call: MCP sampling, of the handshake revisions.
+
+#![expect(
+    deprecated,
+    reason = "sampling is deprecated by the 2026-07-28 revision, and is what clients of the revisions before it offer"
+)]
+
+use std::sync::Arc;
+
+use deliberate_thinker::{
+    Role as Speaker, Sampling, SamplingPeer, SamplingReply, SamplingRequest, Thinker,
+};
+use futures::future::BoxFuture;
+use rmcp::{
+    Peer, RoleServer,
+    model::{
+        CreateMessageRequestParams, ProtocolVersion, SamplingMessage, SamplingMessageContentBlock,
+    },
+    service::RequestContext,
+};
+
+/// The client's model, if this client offers it.
+pub(crate) fn offered(context: &RequestContext<RoleServer>) -> Option<Arc<dyn Thinker>> {
+    let legacy = context
+        .protocol_version()
+        .is_some_and(|version| version < ProtocolVersion::V_2026_07_28);
+    let offers = context
+        .client_capabilities()
+        .is_some_and(|capabilities| capabilities.sampling.is_some());
+    (legacy && offers).then(|| {
+        let peer = Client(context.peer.clone());
+        Arc::new(Sampling::new(Arc::new(peer))) as Arc<dyn Thinker>
+    })
+}
+
+struct Client(Peer<RoleServer>);
+
+impl SamplingPeer for Client {
+    fn create_message(
+        &self,
+        request: SamplingRequest,
+    ) -> BoxFuture<'_, Result<SamplingReply, String>> {
+        Box::pin(async move {
+            let messages = request
+                .messages
+                .into_iter()
+                .map(|message| match message.role {
+                    Speaker::User => SamplingMessage::user_text(message.text),
+                    Speaker::Assistant => SamplingMessage::assistant_text(message.text),
+                })
+                .collect();
+            let mut params = CreateMessageRequestParams::new(messages, request.max_tokens)
+                .with_system_prompt(request.system);
+            params.temperature = Some(request.temperature);
+            let reply = self
+                .0
+                .create_message(params)
+                .await
+                .map_err(|error| error.to_string())?;
+            let text: Vec<String> = reply
+                .message
+                .content
+                .into_vec()
+                .into_iter()
+                .filter_map(|block| match block {
+                    SamplingMessageContentBlock::Text(text) => Some(text.text),
+                    _ => None,
+                })
+                .collect();
+            Ok(SamplingReply {
+                text: text.join("\n"),
+                model: Some(reply.model),
+                stop_reason: reply.stop_reason,
+            })
+        })
+    }
+}

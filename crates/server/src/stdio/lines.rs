@@ -1,0 +1,132 @@
+//! Bytes to lines, each bounded. No input or output: bytes are pushed, lines come out.
+
+use super::scan::IdScan;
+
+/// A line that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// Its bytes, without the newline.
+    Whole(Vec<u8>),
+    /// It was longer than is taken and was dropped as it came.
+    TooLong {
+        /// Its `id`, as far as that could be read: JSON text.
+        id: Option<String>,
+    },
+}
+
+/// Splits a stream into lines. Holds at most one line of the limit's size, however long the
+/// lines are that come in.
+#[derive(Debug)]
+pub struct Lines {
+    limit: usize,
+    buffer: Vec<u8>,
+    /// Set while the rest of a line that is too long passes by.
+    passing: Option<IdScan>,
+}
+
+/// A buffer that grew for a rare long line is let go when it is larger than this.
+const KEPT_BUFFER: usize = 64 * 1024;
+
+impl Lines {
+    /// Takes lines of up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: Vec::new(),
+            passing: None,
+        }
+    }
+
+    /// Takes the next bytes of the stream, and gives each line that they end.
+    pub fn push(&mut self, bytes: &[u8], mut give: impl FnMut(Line)) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, after) = rest.split_at(end);
+            self.take(line);
+            give(self.end_line());
+            rest = after.get(1..).unwrap_or_default();
+        }
+        self.take(rest);
+    }
+
+    /// The stream has ended; gives what stands after the last newline, if anything does.
+    pub fn finish(&mut self) -> Option<Line> {
+        (self.passing.is_some() || !self.buffer.is_empty()).then(|| self.end_line())
+    }
+
+    fn take(&mut self, part: &[u8]) {
+        if let Some(scan) = &mut self.passing {
+            scan.push(part);
+        } else if self.buffer.len() + part.len() <= self.limit {
+            self.buffer.extend_from_slice(part);
+        } else {
+            let mut scan = IdScan::default();
+            scan.push(&self.buffer);
+            scan.push(part);
+            self.passing = Some(scan);
+            self.buffer = Vec::new();
+        }
+    }
+
+    fn end_line(&mut self) -> Line {
+        if let Some(scan) = self.passing.take() {
+            return Line::TooLong { id: scan.id() };
+        }
+        let line = std::mem::take(&mut self.buffer);
+        if line.capacity() <= KEPT_BUFFER {
+            self.buffer = Vec::with_capacity(line.capacity());
+        }
+        Line::Whole(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Line> {
+        let mut splitter = Lines::new(limit);
+        let mut found = Vec::new();
+        for chunk in chunks {
+            splitter.push(chunk, |line| found.push(line));
+        }
+        found.extend(splitter.finish());
+        found
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_dropped_and_its_id_kept() {
+        let long = format!(
+            "{{\"method\":\"x\",\"params\":{{\"id\":1,\"a\":\"{}\"}},\"id\":42}}\nnext",
+            "y".repeat(1_000)
+        );
+        assert_eq!(
+            lines(100, &[long.as_bytes()]),
+            [
+                Line::TooLong {
+                    id: Some("42".to_owned())
+                },
+                Line::Whole(b"next".to_vec())
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_way_bytes_arrive_does_not_matter(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200),
+            cut in 0usize..200,
+            limit in 1usize..60,
+        ) {
+            let (head, tail) = bytes.split_at(cut.min(bytes.len()));
+            prop_assert_eq!(lines(limit, &[head, tail]), lines(limit, &[&bytes]));
+            for line in lines(limit, &[&bytes]) {
+                if let Line::Whole(line) = line {
+                    prop_assert!(line.len() <= limit);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! MCP over standard input and output.
+//!
+//! Bytes come in through [`Lines`], which bounds every line; each line is read by
+//! [`read_line`], which answers for what the SDK would drop or misjudge; what is sound goes to
+//! the SDK through [`transport`]. Standard output carries the protocol and nothing else.
+
+mod lines;
+mod message;
+mod scan;
+mod transport;
+
+use std::{io, time::Duration};
+
+use rmcp::{ServiceExt, service::ServerInitializeError, transport::stdio_pipes};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+pub use lines::{Line, Lines};
+pub use message::{Incoming, Rejection, read_line};
+
+use crate::Face;
+use transport::StdioTransport;
+
+/// How standard input and output are served.
+#[derive(Debug, Clone)]
+pub struct StdioOptions {
+    /// The longest line that is taken.
+    pub line_bytes: usize,
+    /// How long running calls may go on after the input has ended.
+    pub grace: Duration,
+    /// Cancelled to stop: no new calls, running ones finish within the grace.
+    pub shutdown: CancellationToken,
+}
+
+/// Serves this process's standard input and output until the input ends.
+pub async fn serve(face: Face, options: StdioOptions) -> io::Result<()> {
+    let (input, output) = stdio_pipes();
+    serve_on(face, options, input, output).await
+}
+
+/// Serves any pair of streams in the same way.
+pub async fn serve_on(
+    face: Face,
+    options: StdioOptions,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> io::Result<()> {
+    let transport = StdioTransport::new(input, output, options);
+    match face.serve(transport).await {
+        Ok(service) => match service.waiting().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        },
+        // The client left before it said anything; that is no failure of ours.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}

@@ -1,0 +1,297 @@
+//! Between the lines and the SDK: what is on its way, what is running, and when it is over.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rmcp::{
+    RoleServer,
+    model::{ClientNotification, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    sync::{Notify, Semaphore},
+    time::Instant,
+};
+
+use super::{Incoming, Line, Lines, Rejection, StdioOptions, read_line};
+
+/// What is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Rejections that may wait to be written; a client that sends rubbish and does not read the
+/// answers is not read further.
+const REJECTIONS: usize = 64;
+
+pub(super) struct StdioTransport<R, W> {
+    input: R,
+    output: Arc<Output<W>>,
+    options: StdioOptions,
+    lines: Lines,
+    chunk: Box<[u8]>,
+    /// Read and not yet handed on.
+    queue: VecDeque<Incoming>,
+    stage: Stage,
+}
+
+/// How far the conversation is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    /// No request has come. The SDK ends the connection if anything else comes first, so
+    /// anything else is dropped.
+    Fresh,
+    /// Requests come and go.
+    Open,
+    /// The input has ended; what runs may finish until then.
+    Ending { until: Instant },
+}
+
+struct Output<W> {
+    writer: tokio::sync::Mutex<Option<W>>,
+    rejections: Arc<Semaphore>,
+    running: Mutex<HashSet<RequestId>>,
+    /// Told whenever a request has been answered, or the output has broken.
+    changed: Notify,
+}
+
+impl<R, W> StdioTransport<R, W> {
+    pub(super) fn new(input: R, output: W, options: StdioOptions) -> Self {
+        Self {
+            input,
+            output: Arc::new(Output {
+                writer: tokio::sync::Mutex::new(Some(output)),
+                rejections: Arc::new(Semaphore::new(REJECTIONS)),
+                running: Mutex::default(),
+                changed: Notify::new(),
+            }),
+            lines: Lines::new(options.line_bytes),
+            options,
+            chunk: vec![0; CHUNK].into_boxed_slice(),
+            queue: VecDeque::new(),
+            stage: Stage::Fresh,
+        }
+    }
+
+    /// Takes lines into the queue.
+    fn take(&mut self, count: usize) {
+        let Self {
+            lines,
+            chunk,
+            queue,
+            options,
+            ..
+        } = self;
+        let bytes = chunk.get(..count).unwrap_or_default();
+        lines.push(bytes, |line| queue.extend(incoming(line, options.line_bytes)));
+    }
+
+    fn begin_ending(&mut self) {
+        if let Some(line) = self.lines.finish() {
+            self.queue.extend(incoming(line, self.options.line_bytes));
+        }
+        self.stage = Stage::Ending {
+            until: Instant::now() + self.options.grace,
+        };
+    }
+}
+
+fn incoming(line: Line, limit: usize) -> Vec<Incoming> {
+    match line {
+        Line::Whole(line) => read_line(&line),
+        Line::TooLong { id } => vec![Incoming::Rejected(Rejection::too_long(id, limit))],
+    }
+}
+
+impl<R, W> StdioTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// Hands on the next of the queue that is for the SDK; answers what is to be rejected.
+    async fn next_queued(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            // Waited for before anything leaves the queue, because this future may be dropped.
+            if let Some(Incoming::Rejected(_)) = self.queue.front() {
+                let Ok(permit) = self.output.rejections.clone().acquire_owned().await else {
+                    return None;
+                };
+                if let Some(Incoming::Rejected(rejection)) = self.queue.pop_front() {
+                    let output = self.output.clone();
+                    // A task of its own: a line must never be half written.
+                    tokio::spawn(async move {
+                        drop(output.write(rejection.to_line()).await);
+                        drop(permit);
+                        output.changed.notify_waiters();
+                    });
+                }
+                continue;
+            }
+            let Some(Incoming::Message(message)) = self.queue.pop_front() else {
+                return None;
+            };
+            match self.admit(*message) {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(rejection) => self.queue.push_front(Incoming::Rejected(rejection)),
+            }
+        }
+    }
+
+    /// Keeps account of requests, and drops what the SDK can't bear.
+    fn admit(
+        &mut self,
+        message: RxJsonRpcMessage<RoleServer>,
+    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Rejection> {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if !self.output.running().insert(request.id.clone()) {
+                    let id = request.id.clone().into_json_value().to_string();
+                    return Err(Rejection::same_id(id));
+                }
+                if self.stage == Stage::Fresh {
+                    self.stage = Stage::Open;
+                }
+            }
+            _ if self.stage == Stage::Fresh => return Ok(None),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // The SDK gives no answer to a cancelled request.
+                    self.output.ended(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        Ok(Some(message))
+    }
+}
+
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = self.output.clone();
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
+            line.push(b'\n');
+            let written = output.write(line).await;
+            if let Some(id) = id {
+                output.ended(&id);
+            }
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(message) = self.next_queued().await {
+                return Some(message);
+            }
+            if let Stage::Ending { until } = self.stage {
+                self.output.wait_until_idle(until).await;
+                return None;
+            }
+            let shutdown = self.options.shutdown.clone();
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => self.begin_ending(),
+                () = self.output.broken() => self.begin_ending(),
+                read = self.input.read(&mut self.chunk) => match read {
+                    Ok(0) => self.begin_ending(),
+                    Ok(count) => self.take(count),
+                    Err(error) => {
+                        tracing::error!(%error, "standard input can't be read");
+                        self.begin_ending();
+                    }
+                },
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.writer.lock().await.take();
+        Ok(())
+    }
+}
+
+impl<W> Output<W> {
+    fn running(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, id: &RequestId) {
+        self.running().remove(id);
+        self.changed.notify_waiters();
+    }
+
+    async fn wait_until_idle(&self, until: Instant) {
+        loop {
+            let changed = self.changed.notified();
+            // Rejections on their way count as work too.
+            let idle = self.running().is_empty()
+                && self.rejections.available_permits() == REJECTIONS;
+            if idle {
+                return;
+            }
+            if tokio::time::timeout_at(until, changed).await.is_err() {
+                let left = self.running().len();
+                tracing::warn!(left, "stopped before all calls had ended");
+                return;
+            }
+        }
+    }
+
+    /// Ends when nobody can hear us any more.
+    async fn broken(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if let Ok(writer) = self.writer.try_lock()
+                && writer.is_none()
+            {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+        let mut slot = self.writer.lock().await;
+        let Some(writer) = slot.as_mut() else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let written = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        }
+        .await;
+        if let Err(error) = &written {
+            tracing::warn!(%error, "standard output can't be written; the client has gone");
+            *slot = None;
+        }
+        drop(slot);
+        if written.is_err() {
+            self.changed.notify_waiters();
+        }
+        written
+    }
+}

@@ -1,0 +1,336 @@
+//! Each change as SQL.
+
+use deliberate_core::{
+    Branch, Change, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Session,
+    StateSnapshot, Suspension, Thought,
+};
+use serde_json::Value;
+use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
+
+use super::rows::query_error;
+use crate::StoreError;
+
+type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
+
+/// Makes the changes in their order.
+pub(super) async fn apply(
+    connection: &mut SqliteConnection,
+    changes: &[Change],
+) -> Result<(), StoreError> {
+    for change in changes {
+        let touched = run(connection, statement(change)).await?;
+        // Recording a call twice is recording it once.
+        if touched == 0 && !matches!(change, Change::AddInvocation(_)) {
+            return Err(untouched(change));
+        }
+        if let Some(consequence) = consequence(change) {
+            run(connection, consequence).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn run(
+    connection: &mut SqliteConnection,
+    statement: Statement<'_>,
+) -> Result<u64, StoreError> {
+    let done = statement
+        .execute(connection)
+        .await
+        .map_err(|error| query_error(&error))?;
+    Ok(done.rows_affected())
+}
+
+/// Why a change met no row: what it is about is gone, or had ended.
+fn untouched(change: &Change) -> StoreError {
+    match change {
+        Change::EndSuspension { .. } | Change::Suspend(_) => StoreError::AlreadyEnded,
+        _ => StoreError::Conflict {
+            reason: "what it changes is not there".to_owned(),
+        },
+    }
+}
+
+/// What else a change brings about.
+fn consequence(change: &Change) -> Option<Statement<'_>> {
+    match change {
+        Change::AddThought(thought) => Some(touch_session(thought)),
+        // Forgotten here, so that calls nobody came back to do not pile up.
+        Change::Suspend(suspension) => Some(
+            sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
+                .bind(suspension.created_at.as_micros())
+                .bind(suspension.id.as_str()),
+        ),
+        _ => None,
+    }
+}
+
+fn statement(change: &Change) -> Statement<'_> {
+    match change {
+        Change::AddSession(session) => add_session(session),
+        Change::UpdateSession(session) => update_session(session),
+        Change::DeleteSession(id) => {
+            sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id.as_str())
+        }
+        Change::AddThought(thought) => add_thought(thought),
+        Change::AddBranch(branch) => add_branch(branch),
+        Change::UpdateBranch(branch) => update_branch(branch),
+        Change::FollowBranch {
+            session_id,
+            branch_id,
+            at,
+        } => sqlx::query(
+            "UPDATE sessions SET active_branch_id = $2, updated_at = max(updated_at, $3) \
+             WHERE id = $1",
+        )
+        .bind(session_id.as_str())
+        .bind(branch_id.as_ref().map(|id| id.as_str()))
+        .bind(at.as_micros()),
+        Change::AddCrossRef(reference) => add_cross_ref(reference),
+        Change::AddCheckpoint(checkpoint) => add_checkpoint(checkpoint),
+        Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
+        Change::AddGraph(graph) => add_graph(graph),
+        Change::AddNode(node) => add_node(node),
+        Change::UpdateNode(node) => update_node(node),
+        Change::AddEdge(edge) => add_edge(edge),
+        Change::Suspend(suspension) => suspend(suspension),
+        Change::EndSuspension { id, outcome } => {
+            sqlx::query("UPDATE suspensions SET outcome = $2 WHERE id = $1 AND outcome IS NULL")
+                .bind(id.as_str())
+                .bind(outcome.to_string())
+        }
+        Change::AddInvocation(invocation) => record(invocation),
+    }
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value.map(ToString::to_string)
+}
+
+fn add_session(session: &Session) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO sessions (id, mode, title, created_at, updated_at, active_branch_id, metadata) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(session.id.as_str())
+    .bind(session.mode.as_str())
+    .bind(session.title.as_deref())
+    .bind(session.created_at.as_micros())
+    .bind(session.updated_at.as_micros())
+    .bind(session.active_branch_id.as_ref().map(|id| id.as_str()))
+    .bind(text(session.metadata.as_ref()))
+}
+
+fn update_session(session: &Session) -> Statement<'_> {
+    sqlx::query(
+        "UPDATE sessions SET title = $2, updated_at = max(updated_at, $3), active_branch_id = $4, \
+         metadata = $5 WHERE id = $1",
+    )
+    .bind(session.id.as_str())
+    .bind(session.title.as_deref())
+    .bind(session.updated_at.as_micros())
+    .bind(session.active_branch_id.as_ref().map(|id| id.as_str()))
+    .bind(text(session.metadata.as_ref()))
+}
+
+fn touch_session(thought: &Thought) -> Statement<'_> {
+    sqlx::query("UPDATE sessions SET updated_at = max(updated_at, $2) WHERE id = $1")
+        .bind(thought.session_id.as_str())
+        .bind(thought.created_at.as_micros())
+}
+
+fn add_thought(thought: &Thought) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
+         branch_id, created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(thought.id.as_str())
+    .bind(thought.session_id.as_str())
+    .bind(thought.input.as_deref())
+    .bind(&thought.content)
+    .bind(thought.confidence.get())
+    .bind(thought.mode.as_str())
+    .bind(thought.parent_id.as_ref().map(|id| id.as_str()))
+    .bind(thought.branch_id.as_ref().map(|id| id.as_str()))
+    .bind(thought.created_at.as_micros())
+    .bind(text(thought.metadata.as_ref()))
+}
+
+fn add_branch(branch: &Branch) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO branches (id, session_id, name, parent_id, state, confidence, priority, \
+         created_at, updated_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(branch.id.as_str())
+    .bind(branch.session_id.as_str())
+    .bind(branch.name.as_deref())
+    .bind(branch.parent_id.as_ref().map(|id| id.as_str()))
+    .bind(branch.state.as_str())
+    .bind(branch.confidence.get())
+    .bind(branch.priority)
+    .bind(branch.created_at.as_micros())
+    .bind(branch.updated_at.as_micros())
+    .bind(text(branch.metadata.as_ref()))
+}
+
+fn update_branch(branch: &Branch) -> Statement<'_> {
+    sqlx::query(
+        "UPDATE branches SET name = $2, state = $3, confidence = $4, priority = $5, \
+         updated_at = $6, metadata = $7 WHERE id = $1",
+    )
+    .bind(branch.id.as_str())
+    .bind(branch.name.as_deref())
+    .bind(branch.state.as_str())
+    .bind(branch.confidence.get())
+    .bind(branch.priority)
+    .bind(branch.updated_at.as_micros())
+    .bind(text(branch.metadata.as_ref()))
+}
+
+fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO cross_refs (id, from_branch, to_branch, ref_type, reason, strength, \
+         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(reference.id.as_str())
+    .bind(reference.from_branch.as_str())
+    .bind(reference.to_branch.as_str())
+    .bind(reference.ref_type.as_str())
+    .bind(reference.reason.as_deref())
+    .bind(reference.strength.get())
+    .bind(reference.created_at.as_micros())
+}
+
+fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
+         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(checkpoint.id.as_str())
+    .bind(checkpoint.session_id.as_str())
+    .bind(checkpoint.branch_id.as_ref().map(|id| id.as_str()))
+    .bind(&checkpoint.name)
+    .bind(checkpoint.description.as_deref())
+    .bind(checkpoint.snapshot.to_string())
+    .bind(checkpoint.created_at.as_micros())
+}
+
+fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO state_snapshots (id, session_id, parent_id, snapshot_type, description, \
+         data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(snapshot.id.as_str())
+    .bind(snapshot.session_id.as_str())
+    .bind(snapshot.parent_id.as_ref().map(|id| id.as_str()))
+    .bind(&snapshot.snapshot_type)
+    .bind(snapshot.description.as_deref())
+    .bind(snapshot.data.to_string())
+    .bind(snapshot.created_at.as_micros())
+}
+
+fn add_graph(graph: &Graph) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO graphs (id, session_id, problem, config, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(graph.id.as_str())
+    .bind(graph.session_id.as_str())
+    .bind(graph.problem.as_deref())
+    .bind(graph.config.to_string())
+    .bind(graph.created_at.as_micros())
+    .bind(graph.updated_at.as_micros())
+}
+
+fn add_node(node: &GraphNode) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, score, depth, \
+         is_active, is_terminal, created_at, metadata) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(node.id.as_str())
+    .bind(node.graph_id.as_str())
+    .bind(node.session_id.as_str())
+    .bind(&node.content)
+    .bind(node.node_type.as_str())
+    .bind(node.score.map(deliberate_core::Score::get))
+    .bind(node.depth)
+    .bind(node.is_active)
+    .bind(node.is_terminal)
+    .bind(node.created_at.as_micros())
+    .bind(text(node.metadata.as_ref()))
+}
+
+fn update_node(node: &GraphNode) -> Statement<'_> {
+    sqlx::query(
+        "UPDATE graph_nodes SET content = $2, node_type = $3, score = $4, depth = $5, \
+         is_active = $6, is_terminal = $7, metadata = $8 WHERE id = $1",
+    )
+    .bind(node.id.as_str())
+    .bind(&node.content)
+    .bind(node.node_type.as_str())
+    .bind(node.score.map(deliberate_core::Score::get))
+    .bind(node.depth)
+    .bind(node.is_active)
+    .bind(node.is_terminal)
+    .bind(text(node.metadata.as_ref()))
+}
+
+fn add_edge(edge: &GraphEdge) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO graph_edges (id, graph_id, from_node, to_node, edge_type, weight, \
+         created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(edge.id.as_str())
+    .bind(edge.graph_id.as_str())
+    .bind(edge.from_node.as_str())
+    .bind(edge.to_node.as_str())
+    .bind(edge.edge_type.as_str())
+    .bind(edge.weight.get())
+    .bind(edge.created_at.as_micros())
+    .bind(text(edge.metadata.as_ref()))
+}
+
+/// A new suspension, or the next round of one that has not ended. Only the rounds' own parts
+/// change.
+fn suspend(suspension: &Suspension) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO suspensions (id, tool_name, arguments, journal, asks, created_at, \
+         expires_at, outcome) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
+         ON CONFLICT (id) DO UPDATE SET journal = excluded.journal, asks = excluded.asks, \
+         expires_at = excluded.expires_at WHERE suspensions.outcome IS NULL",
+    )
+    .bind(suspension.id.as_str())
+    .bind(&suspension.tool_name)
+    .bind(suspension.arguments.to_string())
+    .bind(suspension.journal.to_string())
+    .bind(suspension.asks.to_string())
+    .bind(suspension.created_at.as_micros())
+    .bind(suspension.expires_at.as_micros())
+}
+
+fn record(invocation: &Invocation) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO invocations (id, session_id, tool_name, input, output, pipe_name, \
+         latency_ms, success, error, error_code, model, model_calls, prompt_tokens, \
+         completion_tokens, cost_usd, created_at) \
+         VALUES ($1, (SELECT id FROM sessions WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, \
+         $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(invocation.id.as_str())
+    .bind(invocation.session_id.as_ref().map(|id| id.as_str()))
+    .bind(&invocation.tool_name)
+    .bind(invocation.input.to_string())
+    .bind(text(invocation.output.as_ref()))
+    .bind(invocation.pipe_name.as_deref())
+    .bind(invocation.latency_ms)
+    .bind(invocation.success)
+    .bind(invocation.error.as_deref())
+    .bind(invocation.error_code.as_deref())
+    .bind(invocation.spent.model.as_deref())
+    .bind(invocation.spent.model_calls)
+    .bind(invocation.spent.prompt_tokens)
+    .bind(invocation.spent.completion_tokens)
+    .bind(invocation.spent.cost_usd)
+    .bind(invocation.created_at.as_micros())
+}

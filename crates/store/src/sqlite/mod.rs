@@ -1,0 +1,119 @@
+//! The store in one `SQLite` file.
+//!
+//! One connection writes: it takes every commit that is waiting and ends them with one
+//! transaction, so that calls at the same time share an fsync. A small pool reads beside it
+//! (write-ahead log). Several processes may use the file at once. Nothing is opened before the
+//! first use.
+
+mod apply;
+mod import;
+mod open;
+mod read;
+mod rows;
+mod writer;
+
+use std::{path::PathBuf, sync::Arc};
+
+use deliberate_core::Change;
+use futures::future::BoxFuture;
+use sqlx::SqlitePool;
+use tokio::sync::{Mutex, OnceCell};
+
+pub use import::{ImportReport, Imported, import_original};
+
+use crate::{Reading, StoreError};
+use writer::Writer;
+
+/// How a file is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// The file; made, with its folders, when it is not there.
+    pub path: PathBuf,
+    /// How many may read at once.
+    pub readers: u32,
+    /// What a commit survives.
+    pub durability: Durability,
+}
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the machine: one fsync a commit.
+    Full,
+    /// The death of the process; the last moments may be lost with the machine.
+    Relaxed,
+}
+
+/// The store in one `SQLite` file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    options: SqliteOptions,
+    opened: OnceCell<Opened>,
+    /// Held while opening, so that a failed opening is tried again by the next call and not
+    /// by all of them at once.
+    closing: Mutex<Closing>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+enum Closing {
+    #[default]
+    Open,
+    Closed,
+}
+
+#[derive(Debug)]
+struct Opened {
+    readers: SqlitePool,
+    writer: Arc<Writer>,
+}
+
+impl SqliteStore {
+    /// A store on that file. Touches nothing yet.
+    pub fn new(options: SqliteOptions) -> Self {
+        Self {
+            options,
+            opened: OnceCell::new(),
+            closing: Mutex::default(),
+        }
+    }
+
+    async fn opened(&self) -> Result<&Opened, StoreError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        if *self.closing.lock().await == Closing::Closed {
+            return Err(StoreError::Closed);
+        }
+        self.opened
+            .get_or_try_init(|| async {
+                let (readers, connection) = open::open(&self.options).await?;
+                Ok(Opened {
+                    readers,
+                    writer: Arc::new(Writer::start(connection)),
+                })
+            })
+            .await
+    }
+
+    async fn readers(&self) -> Result<&SqlitePool, StoreError> {
+        Ok(&self.opened().await?.readers)
+    }
+
+    fn commit_(&self, changes: Vec<Change>) -> Reading<'_, ()> {
+        Box::pin(async move { self.opened().await?.writer.commit(changes).await })
+    }
+
+    fn close_(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            *self.closing.lock().await = Closing::Closed;
+            if let Some(opened) = self.opened.get() {
+                opened.writer.close().await;
+                opened.readers.close().await;
+            }
+        })
+    }
+
+    fn location(&self) -> String {
+        self.options.path.display().to_string()
+    }
+}

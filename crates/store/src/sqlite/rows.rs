@@ -1,0 +1,287 @@
+//! Between rows and domain types.
+
+use std::str::FromStr;
+
+use deliberate_core::{
+    Branch, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Mode, Score, Session,
+    Spent, StateSnapshot, Suspension, Thought, Timestamp,
+};
+use serde_json::Value;
+use sqlx::{Row, sqlite::SqliteRow};
+
+use crate::StoreError;
+
+/// Made from a row whose columns bear the names of its fields.
+pub(super) trait FromRow: Sized {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError>;
+}
+
+/// A row being read; every problem names its column.
+struct Columns<'a>(&'a SqliteRow);
+
+impl Columns<'_> {
+    fn get<'r, T>(&'r self, column: &'static str) -> Result<T, StoreError>
+    where
+        T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+    {
+        self.0
+            .try_get(column)
+            .map_err(|error| damaged(column, &error))
+    }
+
+    fn id<T: From<String>>(&self, column: &'static str) -> Result<T, StoreError> {
+        self.get::<String>(column).map(T::from)
+    }
+
+    fn optional_id<T: From<String>>(&self, column: &'static str) -> Result<Option<T>, StoreError> {
+        Ok(self.get::<Option<String>>(column)?.map(T::from))
+    }
+
+    fn time(&self, column: &'static str) -> Result<Timestamp, StoreError> {
+        self.get(column).map(Timestamp::from_micros)
+    }
+
+    fn score(&self, column: &'static str) -> Result<Score, StoreError> {
+        self.get(column).map(Score::clamped)
+    }
+
+    fn json(&self, column: &'static str) -> Result<Value, StoreError> {
+        let text: String = self.get(column)?;
+        serde_json::from_str(&text).map_err(|error| damaged(column, &error))
+    }
+
+    fn optional_json(&self, column: &'static str) -> Result<Option<Value>, StoreError> {
+        let text: Option<String> = self.get(column)?;
+        text.map(|text| serde_json::from_str(&text).map_err(|error| damaged(column, &error)))
+            .transpose()
+    }
+
+    fn word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
+        let word: String = self.get(column)?;
+        word.parse()
+            .map_err(|_| damaged(column, &format!("{word:?} is not a value it can have")))
+    }
+}
+
+fn damaged(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Damaged {
+        what: format!("column {column}"),
+        reason: reason.to_string(),
+    }
+}
+
+/// What a failed query means to the caller.
+pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
+    let reason = error.to_string();
+    if let sqlx::Error::Database(database) = error {
+        if database.is_foreign_key_violation() {
+            return StoreError::Conflict {
+                reason: "it refers to something that is not there".to_owned(),
+            };
+        }
+        if database.is_unique_violation() {
+            return StoreError::Conflict {
+                reason: "it is there already".to_owned(),
+            };
+        }
+        if database.is_check_violation() {
+            return StoreError::Conflict { reason };
+        }
+        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED; the higher bits tell the exact kind.
+        let code = database
+            .code()
+            .and_then(|code| code.parse::<u32>().ok())
+            .map(|code| code & 0xff);
+        if matches!(code, Some(5 | 6)) {
+            return StoreError::Busy { reason };
+        }
+    }
+    StoreError::Query { reason }
+}
+
+impl FromRow for Session {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            mode: row.word::<Mode>("mode")?,
+            title: row.get("title")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+            active_branch_id: row.optional_id("active_branch_id")?,
+            metadata: row.optional_json("metadata")?,
+        })
+    }
+}
+
+impl FromRow for Thought {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.id("session_id")?,
+            input: row.get("input")?,
+            content: row.get("content")?,
+            confidence: row.score("confidence")?,
+            mode: row.word("mode")?,
+            parent_id: row.optional_id("parent_id")?,
+            branch_id: row.optional_id("branch_id")?,
+            created_at: row.time("created_at")?,
+            metadata: row.optional_json("metadata")?,
+        })
+    }
+}
+
+impl FromRow for Branch {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.id("session_id")?,
+            name: row.get("name")?,
+            parent_id: row.optional_id("parent_id")?,
+            state: row.word("state")?,
+            confidence: row.score("confidence")?,
+            priority: row.get("priority")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+            metadata: row.optional_json("metadata")?,
+        })
+    }
+}
+
+impl FromRow for CrossRef {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            from_branch: row.id("from_branch")?,
+            to_branch: row.id("to_branch")?,
+            ref_type: row.word("ref_type")?,
+            reason: row.get("reason")?,
+            strength: row.score("strength")?,
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl FromRow for Checkpoint {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.id("session_id")?,
+            branch_id: row.optional_id("branch_id")?,
+            name: row.get("name")?,
+            description: row.get("description")?,
+            snapshot: row.json("snapshot")?,
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl FromRow for StateSnapshot {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.id("session_id")?,
+            parent_id: row.optional_id("parent_id")?,
+            snapshot_type: row.get("snapshot_type")?,
+            description: row.get("description")?,
+            data: row.json("data")?,
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl FromRow for Graph {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.id("session_id")?,
+            problem: row.get("problem")?,
+            config: row.json("config")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    }
+}
+
+impl FromRow for GraphNode {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            graph_id: row.id("graph_id")?,
+            session_id: row.id("session_id")?,
+            content: row.get("content")?,
+            node_type: row.word("node_type")?,
+            score: row.get::<Option<f64>>("score")?.map(Score::clamped),
+            depth: row.get("depth")?,
+            is_active: row.get("is_active")?,
+            is_terminal: row.get("is_terminal")?,
+            created_at: row.time("created_at")?,
+            metadata: row.optional_json("metadata")?,
+        })
+    }
+}
+
+impl FromRow for GraphEdge {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            graph_id: row.id("graph_id")?,
+            from_node: row.id("from_node")?,
+            to_node: row.id("to_node")?,
+            edge_type: row.word("edge_type")?,
+            weight: row.score("weight")?,
+            created_at: row.time("created_at")?,
+            metadata: row.optional_json("metadata")?,
+        })
+    }
+}
+
+impl FromRow for Invocation {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            session_id: row.optional_id("session_id")?,
+            tool_name: row.get("tool_name")?,
+            input: row.json("input")?,
+            output: row.optional_json("output")?,
+            pipe_name: row.get("pipe_name")?,
+            latency_ms: row.get("latency_ms")?,
+            success: row.get("success")?,
+            error: row.get("error")?,
+            error_code: row.get("error_code")?,
+            spent: Spent {
+                model: row.get("model")?,
+                model_calls: row.get("model_calls")?,
+                prompt_tokens: row.get("prompt_tokens")?,
+                completion_tokens: row.get("completion_tokens")?,
+                cost_usd: row.get("cost_usd")?,
+            },
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl FromRow for Suspension {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            tool_name: row.get("tool_name")?,
+            arguments: row.json("arguments")?,
+            journal: row.json("journal")?,
+            asks: row.json("asks")?,
+            created_at: row.time("created_at")?,
+            expires_at: row.time("expires_at")?,
+            outcome: row.optional_json("outcome")?,
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! The contract every backend keeps.
+
+use deliberate_core::{
+    Branch, BranchId, Checkpoint, CheckpointId, Change, CrossRef, Graph, GraphEdge, GraphId,
+    GraphNode, Invocation, Mode, NodeId, Session, SessionId, StateSnapshot, Suspension,
+    SuspensionId, Thought, ThoughtId,
+};
+use futures::future::BoxFuture;
+
+use crate::StoreError;
+
+/// What a read gives: the thing, or why it could not be read. "Not there" is `None`.
+pub type Reading<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// What is remembered. Shared by all calls; every method may be called at any time from any
+/// task.
+///
+/// Promises: a commit that returned `Ok` survives the death of the process and, in full
+/// durability, of the machine; a commit that returned `Err` left nothing. Reads see every
+/// commit that returned before they began. Lists are bounded by their [`Page`].
+pub trait Store: Send + Sync {
+    /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
+    /// the future.
+    fn commit(&self, changes: Vec<Change>) -> Reading<'_, ()>;
+
+    /// The session of that id.
+    fn session<'a>(&'a self, id: &'a SessionId) -> Reading<'a, Option<Session>>;
+
+    /// Sessions, the last changed first.
+    fn sessions(&self, page: Page) -> Reading<'_, Vec<SessionEntry>>;
+
+    /// The thought of that id.
+    fn thought<'a>(&'a self, id: &'a ThoughtId) -> Reading<'a, Option<Thought>>;
+
+    /// A session's thoughts, oldest first.
+    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Thought>>;
+
+    /// A session's latest thoughts, newest first. Costs the same however long the session is.
+    fn latest_thoughts<'a>(
+        &'a self,
+        session: &'a SessionId,
+        limit: u32,
+    ) -> Reading<'a, Vec<Thought>>;
+
+    /// The branch of that id.
+    fn branch<'a>(&'a self, id: &'a BranchId) -> Reading<'a, Option<Branch>>;
+
+    /// A session's branches, oldest first.
+    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Branch>>;
+
+    /// The references between a session's branches, oldest first.
+    fn cross_refs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<CrossRef>>;
+
+    /// The checkpoint of that id.
+    fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> Reading<'a, Option<Checkpoint>>;
+
+    /// A session's checkpoints, oldest first.
+    fn checkpoints<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Page,
+    ) -> Reading<'a, Vec<Checkpoint>>;
+
+    /// A session's kept states, oldest first.
+    fn snapshots<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Page,
+    ) -> Reading<'a, Vec<StateSnapshot>>;
+
+    /// The graph of that id.
+    fn graph<'a>(&'a self, id: &'a GraphId) -> Reading<'a, Option<Graph>>;
+
+    /// A session's graphs, oldest first.
+    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Graph>>;
+
+    /// The node of that id.
+    fn node<'a>(&'a self, id: &'a NodeId) -> Reading<'a, Option<GraphNode>>;
+
+    /// A graph's nodes, oldest first.
+    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphNode>>;
+
+    /// A graph's edges, oldest first.
+    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphEdge>>;
+
+    /// Records of calls, newest first; of one session if one is given.
+    fn invocations<'a>(
+        &'a self,
+        session: Option<&'a SessionId>,
+        page: Page,
+    ) -> Reading<'a, Vec<Invocation>>;
+
+    /// The suspended call of that id, ended or not, expired or not.
+    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> Reading<'a, Option<Suspension>>;
+
+    /// Thoughts that hold all the words, best match first.
+    fn search<'a>(&'a self, search: &'a Search) -> Reading<'a, Vec<Found>>;
+
+    /// Where it is and how much is in it.
+    fn state(&self) -> Reading<'_, State>;
+
+    /// Finishes what was begun and lets go of the files. Later calls fail.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// How many to leave out at the start.
+    pub offset: u32,
+    /// How many to give at the most.
+    pub limit: u32,
+}
+
+impl Page {
+    /// The most that one read gives.
+    pub const MOST: u32 = 1_000;
+
+    /// The first `limit`.
+    pub const fn first(limit: u32) -> Self {
+        Self { offset: 0, limit }
+    }
+
+    /// `limit`, brought under [`Page::MOST`].
+    pub fn bounded_limit(self) -> u32 {
+        self.limit.min(Self::MOST)
+    }
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionEntry {
+    /// The session.
+    pub session: Session,
+    /// How many thoughts it has.
+    pub thoughts: u64,
+}
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// Words; all must occur. Punctuation and operators mean nothing.
+    pub words: String,
+    /// Only in this session.
+    pub session: Option<SessionId>,
+    /// Only thoughts of this mode.
+    pub mode: Option<Mode>,
+    /// How many at the most.
+    pub limit: u32,
+}
+
+/// A thought that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The thought.
+    pub thought: Thought,
+    /// The passage that matched, with `[` and `]` around the words.
+    pub excerpt: String,
+}
+
+/// Where a store is and how much is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// The file or server, without secrets.
+    pub location: String,
+    /// The version of its tables.
+    pub schema_version: i64,
+    /// Sessions in it.
+    pub sessions: u64,
+    /// Thoughts in it.
+    pub thoughts: u64,
+}

@@ -1,0 +1,143 @@
+//! One call after another with an instant provider. What the server adds is its time less the
+//! echo server's and the provider's own; on disk one fsync is allowed on top.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use deliberate_testkit::{Client, Standin, http::RawHttp, standin::KEY};
+use serde_json::json;
+
+use crate::{
+    report::{Report, Row},
+    samples::{Samples, Time},
+    setup::{Bench, CONTENT, Place, think},
+};
+
+const ROUNDS: usize = 10;
+const WARM_UP: usize = 10;
+const PAGE_BYTES: usize = 4096;
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let mut floor = bench.floor().await?;
+    let mut servers = Vec::new();
+    for place in bench.places() {
+        let mut server = bench.server(place).await?;
+        for _ in 0..WARM_UP {
+            think(&mut server, None).await?;
+        }
+        servers.push((place, server, Samples::default()));
+    }
+    let (_, any, _) = servers.first_mut().context("the disk is always there")?;
+    let mut provider = Provider::new(&bench.standin, any).await?;
+    let page_file = bench.directory(Place::Disk).join("page");
+    let mut page_file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(page_file)?;
+
+    let mut echo = Samples::default();
+    let mut provider_times = Samples::default();
+    let mut fsync = Samples::default();
+    // In turns, so that a neighbour's load falls on all alike.
+    for _ in 0..ROUNDS {
+        for _ in 0..bench.times(30) {
+            let begun = Instant::now();
+            floor.call("echo", json!({ "text": CONTENT })).await?;
+            echo.push(begun.elapsed());
+        }
+        for _ in 0..bench.times(30) {
+            provider_times.push(provider.ask().await?);
+        }
+        for (_, server, times) in &mut servers {
+            for _ in 0..bench.times(30) {
+                let begun = Instant::now();
+                think(server, None).await?;
+                times.push(begun.elapsed());
+            }
+        }
+        for _ in 0..bench.times(20) {
+            fsync.push(one_fsync(&mut page_file)?);
+        }
+    }
+
+    let pair = |samples: &Samples| format!("{} / {}", Time(samples.median()), Time(samples.p99()));
+    let plain = |what: &str, floor: String| Row {
+        what: what.to_owned(),
+        floor,
+        ..Row::default()
+    };
+    report.add(plain("echo call, p50 / p99", pair(&echo)));
+    report.add(plain(
+        "the provider asked directly, p50 / p99",
+        pair(&provider_times),
+    ));
+    report.add(plain(
+        "write and fsync of one page on disk, p50 / p99",
+        pair(&fsync),
+    ));
+    let floor = echo.median() + provider_times.median();
+    for (place, _, times) in &servers {
+        let (name, bar, allowed) = match place {
+            Place::Disk => (
+                "on disk",
+                "≤ 1 ms and one fsync",
+                MILLISECOND + fsync.median(),
+            ),
+            Place::Ram => ("on a RAM disk", "≤ 1 ms", MILLISECOND),
+        };
+        let over = times.median().saturating_sub(floor);
+        report.add(Row {
+            what: format!("`reasoning_linear`, new session each, {name}, p50 / p99"),
+            floor: format!("{} (echo and provider)", Time(floor)),
+            server: pair(times),
+            judged: format!("{} over", Time(over)),
+            bar: Some((bar.to_owned(), over <= allowed)),
+        });
+    }
+    Ok(())
+}
+
+/// The provider, asked the way the server asks it, without the server.
+struct Provider {
+    http: RawHttp,
+    path: String,
+    body: String,
+}
+
+impl Provider {
+    async fn new(standin: &Standin, server: &mut Client) -> anyhow::Result<Self> {
+        standin.set(|settings| settings.keep_bodies = true);
+        think(server, None).await?;
+        standin.set(|settings| settings.keep_bodies = false);
+        let ask = standin.asks().pop().context("the server asked nothing")?;
+        standin.reset();
+        Ok(Self {
+            http: RawHttp::connect(standin.address()).await?,
+            path: ask.path,
+            body: ask.body.to_string(),
+        })
+    }
+
+    async fn ask(&mut self) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        let response = self.http.post(&self.path, KEY, &self.body).await?;
+        anyhow::ensure!(
+            response.status == 200,
+            "the provider answered {}",
+            response.status
+        );
+        Ok(begun.elapsed())
+    }
+}
+
+fn one_fsync(file: &mut File) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    file.write_all(&[0; PAGE_BYTES])?;
+    file.sync_all()?;
+    Ok(begun.elapsed())
+}

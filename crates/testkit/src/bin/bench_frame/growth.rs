@@ -1,0 +1,133 @@
+//! What two thousand calls do: to memory, with a session each; and, in one session, to the time
+//! of a call and the size of what the provider is sent.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use deliberate_testkit::{Client, Standin};
+
+use crate::{
+    report::{Report, Row},
+    samples::{Samples, Time, ratio},
+    setup::{Bench, think},
+};
+
+const CALLS: usize = 2_000;
+const EARLY: usize = 100;
+const WINDOW: usize = 20;
+const MOST_KIB: u64 = 25 * 1024;
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    bench.standin.reset();
+    memory(bench, report).await?;
+    bench.standin.reset();
+    one_session(bench, report).await
+}
+
+async fn memory(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let mut floor = bench.floor().await?;
+    floor.call("echo", serde_json::json!({})).await?;
+    let floor = floor.resident_kib()?;
+    let mut server = bench.server(bench.fastest()).await?;
+    let start = server.resident_kib()?;
+    let calls = bench.times(CALLS);
+    let mut early = start;
+    for call in 1..=calls {
+        think(&mut server, None).await?;
+        if call == calls / 10 {
+            early = server.resident_kib()?;
+        }
+    }
+    let end = server.resident_kib()?;
+    let growth = end as f64 / early as f64;
+    report.add(Row {
+        what: format!(
+            "memory at start / after {} / after {calls} calls",
+            calls / 10
+        ),
+        floor: mib(floor),
+        server: format!("{} / {} / {}", mib(start), mib(early), mib(end)),
+        judged: format!("{growth:.2}× from {} to {calls}", calls / 10),
+        bar: Some((
+            "≤ 25 MB, and flat (≤ 1.1×)".to_owned(),
+            end <= MOST_KIB && growth <= 1.1,
+        )),
+    });
+    Ok(())
+}
+
+fn mib(kib: u64) -> String {
+    format!("{:.1} MB", kib as f64 / 1024.0)
+}
+
+/// The early and the late calls are measured in turns, so that both see the same machine.
+async fn one_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let standin = &bench.standin;
+    let mut server = bench.server(bench.fastest()).await?;
+    let calls = bench.times(CALLS).max(EARLY + WINDOW);
+    let long = drive(&mut server, calls - WINDOW).await?;
+    let short = drive(&mut server, EARLY - WINDOW / 2).await?;
+    let (mut early, mut late) = (Window::default(), Window::default());
+    for _ in 0..WINDOW {
+        early.take(&mut server, &short, standin).await?;
+        late.take(&mut server, &long, standin).await?;
+    }
+    let (time, size) = (
+        ratio(late.times.median(), early.times.median()),
+        late.bytes() as f64 / early.bytes().max(1) as f64,
+    );
+    report.add(Row {
+        what: format!(
+            "one session: a call around the {EARLY}th against the {calls}th, median of {WINDOW}"
+        ),
+        floor: format!("{} (the {EARLY}th)", Time(early.times.median())),
+        server: Time(late.times.median()).to_string(),
+        judged: format!("{time:.2}×"),
+        bar: Some(("≤ 1.2×".to_owned(), time <= 1.2)),
+    });
+    report.add(Row {
+        what: "… and the bytes sent to the provider".to_owned(),
+        floor: format!("{} (the {EARLY}th)", early.bytes()),
+        server: late.bytes().to_string(),
+        judged: format!("{size:.2}×"),
+        bar: Some(("≤ 1.2×".to_owned(), size <= 1.2)),
+    });
+    Ok(())
+}
+
+/// A session with this many thoughts.
+async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<String> {
+    let session = think(server, None).await?;
+    for _ in 1..calls {
+        think(server, Some(&session)).await?;
+    }
+    Ok(session)
+}
+
+#[derive(Default)]
+struct Window {
+    times: Samples,
+    bytes: Vec<usize>,
+}
+
+impl Window {
+    async fn take(
+        &mut self,
+        server: &mut Client,
+        session: &str,
+        standin: &Standin,
+    ) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        think(server, Some(session)).await?;
+        self.times.push(begun.elapsed());
+        self.bytes
+            .push(standin.last_ask_bytes().context("nothing was asked")?);
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        let mut sorted = self.bytes.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    }
+}

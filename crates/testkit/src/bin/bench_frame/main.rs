@@ -1,0 +1,54 @@
+//! The benchmark of the call path. It drives the release server and, beside it in the same run,
+//! the floor: a bare echo server on the same SDK, the provider asked directly, one fsync. It
+//! prints a Markdown table of figures, bars, and whether each is met; being slow is no failure.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a field of a JSON value gives null where there is none"
+)]
+
+mod calls;
+mod growth;
+mod pipelined;
+mod report;
+mod samples;
+mod setup;
+mod start;
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Parser;
+use report::Report;
+use setup::Bench;
+
+/// Measures the call path of `deliberate serve` against its floor.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The server; beside this program unless given.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// The echo server; beside this program unless given.
+    #[arg(long)]
+    floor: Option<PathBuf>,
+    /// Where databases on disk go.
+    #[arg(long, default_value = "target/bench")]
+    disk: PathBuf,
+    /// Where databases on a RAM disk go.
+    #[arg(long, default_value = "/dev/shm")]
+    ram: PathBuf,
+    /// A tenth of the calls, to see that it runs.
+    #[arg(long)]
+    quick: bool,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let bench = Bench::new(Arguments::parse()).await?;
+    let mut report = Report::new();
+    start::measure(&bench, &mut report).await?;
+    calls::measure(&bench, &mut report).await?;
+    pipelined::measure(&bench, &mut report).await?;
+    growth::measure(&bench, &mut report).await?;
+    write!(std::io::stdout(), "{report}")?;
+    Ok(())
+}

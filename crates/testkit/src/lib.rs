@@ -1,0 +1,23 @@
+//! For tests only.
+//!
+//! [`Standin`] plays the model providers over HTTP, with faults on demand; [`Client`] drives a
+//! server over pipes, byte by byte where a test wants that; [`FixedClock`] and [`CountingIds`]
+//! make a run repeat exactly. The binaries beside them are the stand-in for tests in other
+//! languages (`standin`), the floor of the benchmarks (`echo_floor`) and the benchmark of the
+//! call path (`bench_frame`).
+//!
+//! Nothing here is part of the product; no other crate may depend on it outside its tests.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a field of a JSON value gives null where there is none"
+)]
+
+mod client;
+mod clock;
+pub mod http;
+pub mod standin;
+
+pub use client::{Client, bare_command};
+pub use clock::{CountingIds, FixedClock};
+pub use standin::{Fault, Recorded, Standin};

@@ -1,0 +1,222 @@
+//! A local stand-in for the model providers: Langbase, OpenAI-compatible and Anthropic on one
+//! loopback listener, told apart by path. It checks what the real ones check, answers in their
+//! formats, records every request, and fails on demand.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use deliberate_testkit::{Fault, Standin};
+//!
+//! let standin = Standin::start().await?;
+//! standin.push(Fault::status(503));
+//! // … drive something that asks `standin.url()` with the key `standin.key()` …
+//! assert_eq!(standin.asks().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod anthropic;
+mod control;
+mod exchange;
+mod fault;
+mod langbase;
+mod listener;
+mod openai;
+mod records;
+mod settings;
+mod sse;
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+pub use fault::Fault;
+pub use records::{KeySeen, Kind, Outcome, Recorded};
+pub use settings::Settings;
+
+use listener::{Connection, CuttableListener, Switch};
+use records::State;
+
+/// The key a stand-in accepts unless told otherwise.
+pub const KEY: &str = "stand-in-key";
+
+/// A running stand-in. It ends when dropped.
+#[derive(Debug)]
+pub struct Standin {
+    address: SocketAddr,
+    state: Arc<State>,
+    power: Switch,
+    server: JoinHandle<()>,
+}
+
+impl Standin {
+    /// Starts one on a free loopback port with [`Settings::default`].
+    pub async fn start() -> io::Result<Self> {
+        Self::start_with(Settings::default(), 0).await
+    }
+
+    /// Starts one with the given settings on `port`; 0 takes a free one.
+    pub async fn start_with(settings: Settings, port: u16) -> io::Result<Self> {
+        let power = Switch::default();
+        let listener = CuttableListener::bind(port, power.clone()).await?;
+        let address = listener.address()?;
+        let state = Arc::new(State::new(settings));
+        let routes = routes(Arc::clone(&state)).into_make_service_with_connect_info::<Connection>();
+        let server = tokio::spawn(async move {
+            // `serve` only ends when the task is aborted.
+            let _ = axum::serve(listener, routes).await;
+        });
+        Ok(Self {
+            address,
+            state,
+            power,
+            server,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:PORT`: the base URL for Langbase and Anthropic.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// `http://127.0.0.1:PORT/v1`: the base URL for the `OpenAI` kind.
+    pub fn openai_url(&self) -> String {
+        format!("{}/v1", self.url())
+    }
+
+    /// The key it accepts; empty if it accepts any.
+    pub fn key(&self) -> String {
+        self.state
+            .read(|inner| inner.settings.key.clone().unwrap_or_default())
+    }
+
+    /// The next ask meets this fault; several queue up, one an ask.
+    pub fn push(&self, fault: Fault) {
+        self.state.write(|inner| inner.ask_faults.push_back(fault));
+    }
+
+    /// The next request about pipes (create, update, list) meets this fault.
+    pub fn push_pipes(&self, fault: Fault) {
+        self.state.write(|inner| inner.pipe_faults.push_back(fault));
+    }
+
+    /// Every ask without a queued fault meets this one.
+    pub fn always(&self, fault: Fault) {
+        self.state.write(|inner| inner.always = Some(fault));
+    }
+
+    /// Changes settings while it runs.
+    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
+        self.state.write(|inner| change(&mut inner.settings));
+    }
+
+    /// Forgets faults, records, pipes, threads and counters; settings stay.
+    pub fn reset(&self) {
+        self.state.reset();
+    }
+
+    /// Everything that was requested so far, oldest first.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.state.read(|inner| inner.records.clone())
+    }
+
+    /// The requests that asked a model something.
+    pub fn asks(&self) -> Vec<Recorded> {
+        self.of_kind(Kind::Ask)
+    }
+
+    /// The requests that created or updated a pipe.
+    pub fn creations(&self) -> Vec<Recorded> {
+        self.of_kind(Kind::CreatePipe)
+    }
+
+    /// The size of the newest ask's body.
+    pub fn last_ask_bytes(&self) -> Option<usize> {
+        self.state.read(|inner| {
+            let newest = inner.records.iter().rev().find(|r| r.kind == Kind::Ask);
+            newest.map(|record| record.body_bytes)
+        })
+    }
+
+    /// The most asks that were ever under way at once.
+    pub fn peak(&self) -> usize {
+        self.state.read(|inner| inner.peak)
+    }
+
+    /// The asks under way now.
+    pub fn in_flight(&self) -> usize {
+        self.state.read(|inner| inner.in_flight)
+    }
+
+    /// The pipes that exist: what was last sent to create or update each, by name.
+    pub fn pipes(&self) -> Vec<(String, Value)> {
+        self.state.read(|inner| {
+            let pipes = inner.pipes.iter();
+            pipes
+                .map(|(name, body)| (name.clone(), body.clone()))
+                .collect()
+        })
+    }
+
+    /// Lets a pipe exist as if its owner had made it.
+    pub fn add_pipe(&self, name: &str, body: Value) {
+        self.state
+            .write(|inner| inner.pipes.insert(name.to_owned(), body));
+    }
+
+    /// How many creations overwrote a pipe that was there.
+    pub fn overwritten(&self) -> usize {
+        self.state.read(|inner| inner.overwritten)
+    }
+
+    /// The thread ids it has issued, oldest first.
+    pub fn threads(&self) -> Vec<String> {
+        self.state.read(|inner| inner.threads.clone())
+    }
+
+    fn of_kind(&self, kind: Kind) -> Vec<Recorded> {
+        self.state.read(|inner| {
+            let records = inner.records.iter();
+            records
+                .filter(|record| record.kind == kind)
+                .cloned()
+                .collect()
+        })
+    }
+}
+
+impl Drop for Standin {
+    fn drop(&mut self) {
+        // Connections outlive the listener's task, so they are told apart from it.
+        self.power.turn_off();
+        self.server.abort();
+    }
+}
+
+fn routes(state: Arc<State>) -> Router {
+    Router::new()
+        .route("/v1/pipes/run", post(langbase::run))
+        .route("/v1/pipes", post(langbase::create).get(langbase::list))
+        .route("/v1/pipes/{name}", post(langbase::update))
+        .route("/v1/chat/completions", post(openai::complete))
+        .route("/v1/models", get(openai::models))
+        .route("/v1/messages", post(anthropic::messages))
+        .route("/_control", post(control::change))
+        .route("/_requests", get(control::show))
+        .fallback(exchange::unknown)
+        .layer(axum::extract::DefaultBodyLimit::max(256 << 20))
+        .with_state(state)
+}
+
+#[cfg(test)]
+mod tests;

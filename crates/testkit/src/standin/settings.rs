@@ -1,0 +1,44 @@
+//! How a stand-in behaves when no fault is asked for.
+
+use std::time::Duration;
+
+use super::KEY;
+
+/// How a stand-in behaves when no fault is asked for.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The key it accepts; `None` accepts any and none.
+    pub key: Option<String>,
+    /// How long an ask takes.
+    pub delay: Duration,
+    /// Whether running a pipe that was never created is a 404, as at Langbase.
+    pub strict_pipes: bool,
+    /// Whether continuing a thread that was never issued is a 404.
+    pub strict_threads: bool,
+    /// Requests a second before it answers 429; `None` is unlimited and sends no rate headers.
+    pub rate: Option<u32>,
+    /// The `success` field of Langbase's answer; `None` leaves it out, as the public documents do.
+    pub success: Option<bool>,
+    /// Whether Langbase's answer has the fields of `raw` beside `completion`.
+    pub flat: bool,
+    /// Whether a JSON Schema in `response_format` is refused, as older endpoints do.
+    pub refuse_json_schema: bool,
+    /// Whether records keep headers and bodies; otherwise only their sizes.
+    pub keep_bodies: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            key: Some(KEY.to_owned()),
+            delay: Duration::ZERO,
+            strict_pipes: false,
+            strict_threads: false,
+            rate: None,
+            success: None,
+            flat: false,
+            refuse_json_schema: false,
+            keep_bodies: true,
+        }
+    }
+}

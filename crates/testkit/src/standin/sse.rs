@@ -1,0 +1,29 @@
+//! Server-sent events, as the providers stream their answers.
+
+use std::convert::Infallible;
+
+use axum::{
+    body::Body,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures::stream;
+
+/// Server-sent events with these lines of data, each `(event name, data)`.
+pub(super) fn events(events: Vec<(Option<&'static str>, String)>) -> Response {
+    let pieces = events.into_iter().map(|(name, data)| {
+        let name = name.map_or_else(String::new, |name| format!("event: {name}\n"));
+        Ok::<_, Infallible>(format!("{name}data: {data}\n\n"))
+    });
+    let body = Body::from_stream(stream::iter(pieces));
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+/// A text in pieces, as a stream brings it.
+pub(super) fn pieces(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    chars
+        .chunks(12)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}

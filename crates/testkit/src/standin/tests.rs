@@ -1,0 +1,296 @@
+//! The stand-in as its callers see it, over a raw connection.
+
+use serde_json::json;
+
+use super::*;
+use crate::http::{RawHttp, RawResponse};
+
+async fn started(settings: Settings) -> (Standin, RawHttp) {
+    let standin = Standin::start_with(settings, 0).await.unwrap();
+    let http = RawHttp::connect(standin.address()).await.unwrap();
+    (standin, http)
+}
+
+fn run_body() -> Value {
+    json!({ "name": "p", "messages": [{ "role": "user", "content": "Why?" }], "stream": false })
+}
+
+async fn run(http: &mut RawHttp, body: &Value) -> RawResponse {
+    http.post("/v1/pipes/run", KEY, &body.to_string())
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn langbase_runs_a_pipe_and_continues_a_thread() {
+    let settings = Settings {
+        strict_threads: true,
+        ..Settings::default()
+    };
+    let (standin, mut http) = started(settings).await;
+    let first = run(&mut http, &run_body()).await;
+    assert_eq!(first.status, 200);
+    assert_eq!(first.headers["lb-thread-id"], "thread-1");
+    let answer = first.json().unwrap();
+    assert_eq!(
+        answer["completion"],
+        r#"{"thought":"Thought 1 on “Why?”","confidence":0.85}"#
+    );
+    assert_eq!(answer["raw"]["choices"][0]["finish_reason"], "stop");
+    assert!(answer.get("success").is_none());
+
+    let mut next = run_body();
+    next["threadId"] = json!("thread-1");
+    assert_eq!(
+        run(&mut http, &next).await.headers["lb-thread-id"],
+        "thread-1"
+    );
+    next["threadId"] = json!("invented");
+    assert_eq!(run(&mut http, &next).await.status, 404);
+    assert_eq!(standin.threads(), ["thread-1"]);
+
+    let asks = standin.asks();
+    assert_eq!(asks.len(), 3);
+    assert_eq!(asks[0].body, run_body());
+    assert_eq!(asks[0].outcome, Outcome::Answered(200));
+    assert!(!asks[0].headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn langbase_knows_which_pipes_exist() {
+    let settings = Settings {
+        strict_pipes: true,
+        ..Settings::default()
+    };
+    let (standin, mut http) = started(settings).await;
+    let missing = run(&mut http, &run_body()).await;
+    assert_eq!(missing.status, 404);
+    assert_eq!(missing.json().unwrap()["error"]["code"], "NOT_FOUND");
+
+    let create = json!({ "name": "p", "status": "private", "model": "openai:m" });
+    let created = http
+        .post("/v1/pipes", KEY, &create.to_string())
+        .await
+        .unwrap();
+    assert_eq!(created.status, 201);
+    assert_eq!(created.json().unwrap()["status"], "private");
+    let ran = run(&mut http, &run_body()).await.json().unwrap();
+    assert_eq!(ran["raw"]["model"], "openai:m");
+
+    let again = http
+        .post("/v1/pipes", KEY, &create.to_string())
+        .await
+        .unwrap();
+    assert_eq!(again.status, 409);
+    assert_eq!(standin.overwritten(), 0);
+    let upsert = json!({ "name": "p", "upsert": true });
+    let upserted = http
+        .post("/v1/pipes", KEY, &upsert.to_string())
+        .await
+        .unwrap();
+    assert_eq!((upserted.status, standin.overwritten()), (200, 1));
+    let listed = http.get("/v1/pipes", KEY).await.unwrap().json().unwrap();
+    assert_eq!(listed[0]["status"], "public");
+}
+
+#[tokio::test]
+async fn wrong_keys_and_wrong_shapes_are_refused_as_each_provider_does() {
+    let (standin, mut http) = started(Settings::default()).await;
+    let body = run_body().to_string();
+    let wrong = http.post("/v1/pipes/run", "other", &body).await.unwrap();
+    assert_eq!(wrong.status, 401);
+    assert_eq!(wrong.json().unwrap()["error"]["code"], "UNAUTHORIZED");
+    assert_eq!(standin.asks()[0].key, KeySeen::Wrong);
+
+    let mut with_map = run_body();
+    with_map["variables"] = json!({ "a": "b" });
+    assert_eq!(run(&mut http, &with_map).await.status, 400);
+    let chat = http.post("/v1/chat/completions", KEY, &body).await.unwrap();
+    assert_eq!((chat.status, chat.text().contains("model")), (400, true));
+    let messages = http.post("/v1/messages", KEY, &body).await.unwrap();
+    assert_eq!(
+        (
+            messages.status,
+            messages.text().contains("anthropic-version")
+        ),
+        (400, true)
+    );
+    assert_eq!(http.get("/v1/other", KEY).await.unwrap().status, 404);
+}
+
+#[tokio::test]
+async fn openai_follows_the_schema_and_streams() {
+    let (_standin, mut http) = started(Settings::default()).await;
+    let schema = json!({ "type": "object", "properties": { "confidence": { "type": "integer" } } });
+    let mut body = json!({
+        "model": "m",
+        "messages": [{ "role": "user", "content": "Why?" }],
+        "response_format": { "type": "json_schema", "json_schema": { "schema": schema } },
+    });
+    let path = "/v1/chat/completions";
+    let answer = http
+        .post(path, KEY, &body.to_string())
+        .await
+        .unwrap()
+        .json()
+        .unwrap();
+    assert_eq!(
+        answer["choices"][0]["message"]["content"],
+        r#"{"confidence":85}"#
+    );
+    body["stream"] = json!(true);
+    let streamed = http.post(path, KEY, &body.to_string()).await.unwrap();
+    assert_eq!(streamed.headers["content-type"], "text/event-stream");
+    assert!(streamed.text().ends_with("data: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn anthropic_fills_the_forced_tool() {
+    let (_standin, mut http) = started(Settings::default()).await;
+    let schema = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
+    let mut body = json!({
+        "model": "m",
+        "max_tokens": 100,
+        "messages": [{ "role": "user", "content": "Why?" }],
+        "tools": [{ "name": "answer", "input_schema": schema }],
+        "tool_choice": { "type": "tool", "name": "answer" },
+    });
+    let headers = [("x-api-key", KEY), ("anthropic-version", "2023-06-01")];
+    let send = async |http: &mut RawHttp, body: &Value| {
+        http.request("POST", "/v1/messages", &headers, &body.to_string())
+            .await
+            .unwrap()
+    };
+    let answer = send(&mut http, &body).await.json().unwrap();
+    assert_eq!(answer["content"][0]["input"], json!({ "ok": true }));
+    assert_eq!(answer["stop_reason"], "tool_use");
+    body["stream"] = json!(true);
+    let streamed = send(&mut http, &body).await.text();
+    assert!(streamed.starts_with("event: message_start\n"));
+    assert!(streamed.contains("input_json_delta"));
+}
+
+#[tokio::test]
+async fn faults_come_in_order_and_then_it_is_well_again() {
+    let (standin, mut http) = started(Settings::default()).await;
+    standin.push(Fault::status_with(503, "retry-after", "1"));
+    standin.push(Fault::Text("plain".to_owned()));
+    standin.push(Fault::Html200);
+    standin.push(Fault::Truncated("{\"thou".to_owned()));
+    let down = run(&mut http, &run_body()).await;
+    assert_eq!(
+        (down.status, down.headers["retry-after"].as_str()),
+        (503, "1")
+    );
+    assert_eq!(
+        run(&mut http, &run_body()).await.json().unwrap()["completion"],
+        "plain"
+    );
+    assert!(
+        run(&mut http, &run_body())
+            .await
+            .text()
+            .starts_with("<!DOCTYPE")
+    );
+    let cut_off = run(&mut http, &run_body()).await.json().unwrap();
+    assert_eq!(cut_off["raw"]["choices"][0]["finish_reason"], "length");
+    assert_eq!(run(&mut http, &run_body()).await.status, 200);
+}
+
+#[tokio::test]
+async fn connections_are_cut_before_or_within_the_answer() {
+    let (standin, mut http) = started(Settings::default()).await;
+    let body = run_body().to_string();
+    standin.push(Fault::CutConnection);
+    let error = http.post("/v1/pipes/run", KEY, &body).await.unwrap_err();
+    assert_eq!(error.to_string(), "the connection ended");
+    let mut http = RawHttp::connect(standin.address()).await.unwrap();
+    standin.push(Fault::CutBody);
+    let error = http.post("/v1/pipes/run", KEY, &body).await.unwrap_err();
+    assert_ne!(error.to_string(), "the connection ended");
+    assert_eq!(standin.asks()[0].outcome, Outcome::Cut);
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_is_noticed() {
+    let (standin, mut http) = started(Settings::default()).await;
+    standin.always(Fault::Hang);
+    let body = run_body().to_string();
+    {
+        let asking = http.post("/v1/pipes/run", KEY, &body);
+        tokio::pin!(asking);
+        while standin.in_flight() == 0 {
+            tokio::select! {
+                _ = &mut asking => panic!("answered"),
+                () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
+            }
+        }
+    }
+    drop(http);
+    while standin.in_flight() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(standin.asks()[0].outcome, Outcome::Dropped);
+    assert_eq!(standin.peak(), 1);
+}
+
+#[tokio::test]
+async fn a_rate_limit_counts_and_refuses() {
+    let settings = Settings {
+        rate: Some(2),
+        ..Settings::default()
+    };
+    let (_standin, mut http) = started(settings).await;
+    let first = run(&mut http, &run_body()).await;
+    assert_eq!(first.headers["lb-ratelimit-remaining"], "1");
+    run(&mut http, &run_body()).await;
+    let third = run(&mut http, &run_body()).await;
+    assert_eq!(
+        (third.status, third.headers["lb-ratelimit-reset"].as_str()),
+        (429, "1")
+    );
+}
+
+#[tokio::test]
+async fn is_controlled_over_http() {
+    let (standin, mut http) = started(Settings::default()).await;
+    let control = json!({
+        "push": ["html200", { "delay": 1 }, { "status": { "code": 500 } }],
+        "always": { "text": "no" },
+        "key": null,
+        "rate": 7,
+    });
+    let path = "/_control";
+    assert_eq!(
+        http.post(path, "", &control.to_string())
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+    assert_eq!(standin.key(), "");
+    assert_eq!(run(&mut http, &run_body()).await.text().get(..1), Some("<"));
+    let shown = http.get("/_requests", "").await.unwrap().json().unwrap();
+    assert_eq!(shown["requests"][0]["outcome"], json!({ "answered": 200 }));
+    assert_eq!(shown["requests"][0]["kind"], "ask");
+    let misspelt = http.post(path, "", r#"{"pushed": []}"#).await.unwrap();
+    assert_eq!(misspelt.status, 400);
+    let reset = http
+        .post(path, "", r#"{"reset": true, "rate": null}"#)
+        .await
+        .unwrap();
+    assert_eq!((reset.status, standin.requests().len()), (200, 0));
+}
+
+#[tokio::test]
+async fn is_gone_when_dropped() {
+    let (standin, mut http) = started(Settings::default()).await;
+    run(&mut http, &run_body()).await;
+    let address = standin.address();
+    drop(standin);
+    let body = run_body().to_string();
+    assert!(http.post("/v1/pipes/run", KEY, &body).await.is_err());
+    while RawHttp::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+}

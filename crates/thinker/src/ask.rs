@@ -1,0 +1,169 @@
+//! What a model is asked, and what it replies.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::ThinkError;
+
+/// Asks a model. Implementations keep no state of a call: asking twice is two asks.
+pub trait Thinker: Send + Sync {
+    /// Who thinks, for logs and records: `langbase`, `anthropic`, `ollama`, `client`…
+    fn name(&self) -> &str;
+
+    /// Asks once, as a caller sees it: retries of what can succeed happen inside, all before
+    /// `deadline`. Dropping the future stops the exchange.
+    fn think<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>>;
+}
+
+/// One question to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Names this ask within its call, so that a call that is run again finds its reply.
+    pub key: String,
+    /// What the ask is for; providers choose a pipe or a model by it.
+    pub purpose: Purpose,
+    /// The standing instructions.
+    pub system: String,
+    /// The conversation, oldest first. Never empty.
+    pub messages: Vec<Message>,
+    /// The JSON Schema of the wanted answer: an object.
+    pub schema: Value,
+    /// Whether an answer without JSON is an answer.
+    pub plain_text: PlainText,
+    /// The most the model may write.
+    pub max_tokens: u32,
+    /// How freely it may write, 0 to 1.
+    pub temperature: f32,
+    /// The provider's conversation to continue, as an earlier reply named it.
+    pub thread: Option<String>,
+    /// Values for a provider that keeps templates of its own.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// What an ask is for, in one lower-case word: `linear`, `got_score`…
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Purpose(Cow<'static, str>);
+
+impl Purpose {
+    /// A purpose known at compile time.
+    pub const fn new(word: &'static str) -> Self {
+        Self(Cow::Borrowed(word))
+    }
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What to do with an answer that has no JSON in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlainText {
+    /// It is the answer: text for the field named by the answer's type.
+    IsTheAnswer,
+    /// It is not usable; ask again.
+    IsRefused,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub text: String,
+}
+
+impl Message {
+    /// Something the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self {
+            role: Role::User,
+            text: text.into(),
+        }
+    }
+
+    /// Something the model said.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self {
+            role: Role::Assistant,
+            text: text.into(),
+        }
+    }
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The one who asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// The model's text, as it wrote it.
+    pub text: String,
+    /// Why it stopped.
+    pub finish: Finish,
+    /// The model that answered, as the provider names it.
+    pub model: Option<String>,
+    /// The pipe or endpoint that was asked, for the record.
+    pub pipe: Option<String>,
+    /// The provider's conversation, to continue it.
+    pub thread: Option<String>,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// Why a model stopped writing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Finish {
+    /// It was done, or the provider did not say.
+    #[default]
+    Stop,
+    /// It ran into the limit of tokens, so the text may be cut off.
+    Length,
+    /// The provider withheld the answer.
+    Refusal,
+}
+
+/// Tokens and money.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// US dollars, where the provider says or prices are set.
+    pub cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
+            completion_tokens: self
+                .completion_tokens
+                .saturating_add(other.completion_tokens),
+            cost_usd: match (self.cost_usd, other.cost_usd) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
+            },
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! One request and its answer.
+
+use std::{
+    error::Error as _,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use backon::Retryable;
+use reqwest::{
+    Client, Method, Response,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::{
+    HttpSettings,
+    limiter::{Denied, Limiter},
+    message::{excerpt, is_html, message_of},
+    pace::{self, RateHeaders},
+    retry::{self, Setback},
+    secure,
+};
+use crate::ThinkError;
+
+/// The largest answer that is read.
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// How a provider knows us.
+#[derive(Debug)]
+pub(crate) enum Auth {
+    /// It does not ask.
+    None,
+    /// `Authorization: Bearer …`.
+    Bearer(SecretString),
+    /// A header of its own.
+    Header(&'static str, SecretString),
+}
+
+/// Where a provider is and how it is talked to.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) provider: String,
+    pub(crate) base_url: String,
+    pub(crate) auth: Auth,
+    /// Headers that go with every request.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+    pub(crate) rate_headers: RateHeaders,
+    pub(crate) settings: HttpSettings,
+}
+
+/// A request; paths are relative to the base URL.
+#[derive(Debug)]
+pub(crate) struct Request {
+    method: Method,
+    path: &'static str,
+    body: Option<Vec<u8>>,
+}
+
+impl Request {
+    pub(crate) fn get(path: &'static str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            body: None,
+        }
+    }
+
+    pub(crate) fn post(path: &'static str, body: &Value) -> Self {
+        Self {
+            method: Method::POST,
+            path,
+            body: Some(body.to_string().into_bytes()),
+        }
+    }
+}
+
+/// An answer that trying again would not change: a success or a refusal.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answered {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as text, for looking something up in it.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// A provider as HTTP knows it. The client is built with the first request.
+pub(crate) struct Http {
+    provider: String,
+    base: Url,
+    auth: Auth,
+    headers: HeaderMap,
+    rate_headers: RateHeaders,
+    settings: HttpSettings,
+    limiter: Limiter,
+    client: OnceLock<Result<Client, String>>,
+}
+
+impl Http {
+    pub(crate) fn new(endpoint: Endpoint) -> Result<Self, ThinkError> {
+        let base = secure::base_url(&endpoint.provider, &endpoint.base_url)?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in endpoint.headers {
+            headers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
+        }
+        if let Some((name, value)) = auth_header(&endpoint)? {
+            headers.insert(name, value);
+        }
+        Ok(Self {
+            limiter: Limiter::new(&endpoint.settings),
+            provider: endpoint.provider,
+            base,
+            auth: endpoint.auth,
+            headers,
+            rate_headers: endpoint.rate_headers,
+            settings: endpoint.settings,
+            client: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// Sends a request, again if that can help, all before `deadline`.
+    pub(crate) async fn send(
+        &self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Answered, ThinkError> {
+        let started = Instant::now();
+        let attempts = AtomicU32::new(0);
+        let attempt = || {
+            attempts.fetch_add(1, Ordering::Relaxed);
+            self.attempt(request, deadline)
+        };
+        attempt
+            .retry(retry::backoff(&self.settings))
+            .when(Setback::may_pass)
+            .adjust(|setback, ours| retry::delay(setback, ours, deadline))
+            .notify(|setback, delay| {
+                tracing::debug!(
+                    provider = self.provider,
+                    ?setback,
+                    ?delay,
+                    "trying again after {delay:?}"
+                );
+            })
+            .await
+            .map_err(|setback| {
+                let attempts = attempts.load(Ordering::Relaxed);
+                setback.into_error(&self.provider, attempts, started.elapsed())
+            })
+    }
+
+    /// The JSON of a success; anything else is an error.
+    pub(crate) fn json(&self, answered: &Answered) -> Result<Value, ThinkError> {
+        if !answered.is_success() {
+            return Err(self.api_error(answered));
+        }
+        serde_json::from_slice(&answered.body).map_err(|_| {
+            let text = answered.text();
+            let kind = if is_html(&text) {
+                "an HTML page"
+            } else if text.trim().is_empty() {
+                "nothing"
+            } else {
+                "something else"
+            };
+            self.unusable(
+                format!("the response is not JSON but {kind}; check the base URL"),
+                &text,
+            )
+        })
+    }
+
+    /// An error status as an error.
+    pub(crate) fn api_error(&self, answered: &Answered) -> ThinkError {
+        let message = if (300..400).contains(&answered.status) {
+            "it redirects elsewhere, which is not followed; check the base URL".to_owned()
+        } else {
+            self.without_secret(message_of(&answered.body))
+        };
+        self.api_error_saying(answered.status, message)
+    }
+
+    /// An error that the provider put into words itself.
+    pub(crate) fn api_error_saying(&self, status: u16, message: String) -> ThinkError {
+        ThinkError::Api {
+            provider: self.provider.clone(),
+            status,
+            message: self.without_secret(excerpt(&message)),
+        }
+    }
+
+    /// A response that is not what this provider answers.
+    pub(crate) fn unusable(&self, reason: String, body: &str) -> ThinkError {
+        ThinkError::InvalidResponse {
+            provider: self.provider.clone(),
+            reason,
+            answer: self.without_secret(excerpt(body)),
+        }
+    }
+
+    async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answered, Setback> {
+        let _place = self
+            .limiter
+            .admit(deadline)
+            .await
+            .map_err(|denied| match denied {
+                Denied::TooSoon(wait) => Setback::TooSoon(wait),
+                Denied::Late => Setback::Late,
+            })?;
+        let client = self.client()?;
+        let end = deadline.min(Instant::now() + self.settings.request_timeout);
+        match timeout_at(end, self.exchange(client, request)).await {
+            Ok(result) => result,
+            Err(_) if end == deadline => Err(Setback::Late),
+            Err(_) => Err(Setback::TimedOut),
+        }
+    }
+
+    async fn exchange(&self, client: &Client, request: &Request) -> Result<Answered, Setback> {
+        let url = format!(
+            "{}{}",
+            self.base.as_str().trim_end_matches('/'),
+            request.path
+        );
+        let mut builder = client
+            .request(request.method.clone(), url)
+            .headers(self.headers.clone());
+        if let Some(body) = &request.body {
+            builder = builder
+                .header("content-type", "application/json")
+                .body(body.clone());
+        }
+        let response = builder.send().await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let wait = self.learn(status, &headers);
+        let body = read_body(response, MAX_BODY_BYTES)
+            .await
+            .map_err(unreachable)?
+            .ok_or_else(|| {
+                Setback::Final(self.unusable("the response is larger than 8 MiB".to_owned(), ""))
+            })?;
+        match status {
+            429 => Err(Setback::Limited(wait)),
+            408 | 500.. => Err(Setback::Failing {
+                status,
+                message: self.without_secret(message_of(&body)),
+                wait,
+            }),
+            _ => Ok(Answered {
+                status,
+                headers,
+                body,
+            }),
+        }
+    }
+
+    /// Takes up what the headers say about the pace, and gives the wait they ask for.
+    fn learn(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
+        let failed = status == 408 || status == 429 || status >= 500;
+        let asked = failed.then(|| pace::retry_after(headers)).flatten();
+        let wait = asked.or_else(|| pace::until_reset(headers, self.rate_headers));
+        if let Some(wait) = wait {
+            self.limiter.pause(wait);
+        }
+        wait
+    }
+
+    fn client(&self) -> Result<&Client, Setback> {
+        let built = self
+            .client
+            .get_or_init(|| secure::client(&self.base).map_err(|error| innermost(&error)));
+        built.as_ref().map_err(|reason| {
+            Setback::Final(ThinkError::Misconfigured {
+                provider: self.provider.clone(),
+                reason: format!("no HTTP client could be made: {reason}"),
+            })
+        })
+    }
+
+    /// Takes our key out of what the other side said, in case it repeats it.
+    fn without_secret(&self, text: String) -> String {
+        match &self.auth {
+            Auth::None => text,
+            Auth::Bearer(key) | Auth::Header(_, key) => {
+                text.replace(key.expose_secret().trim(), "[key]")
+            }
+        }
+    }
+}
+
+fn auth_header(endpoint: &Endpoint) -> Result<Option<(HeaderName, HeaderValue)>, ThinkError> {
+    let wrong = |reason: &str| ThinkError::Misconfigured {
+        provider: endpoint.provider.clone(),
+        reason: reason.to_owned(),
+    };
+    let (name, prefix, key) = match &endpoint.auth {
+        Auth::None => return Ok(None),
+        Auth::Bearer(key) => ("authorization", "Bearer ", key),
+        Auth::Header(name, key) => (*name, "", key),
+    };
+    let key = key.expose_secret().trim();
+    if key.is_empty() {
+        return Err(wrong("the API key is empty"));
+    }
+    let mut value = HeaderValue::from_str(&format!("{prefix}{key}"))
+        .map_err(|_| wrong("the API key has characters that can't be sent"))?;
+    value.set_sensitive(true);
+    Ok(Some((HeaderName::from_static(name), value)))
+}
+
+/// Reads a body by pieces; `None` if it is larger than `most`.
+pub(crate) async fn read_body(
+    mut response: Response,
+    most: usize,
+) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        if body.len() + piece.len() > most {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Some(body))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+fn unreachable(error: reqwest::Error) -> Setback {
+    Setback::Unreachable(innermost(&error))
+}
+
+/// The first cause: «connection refused» says more than «error sending request», and it names no
+/// URL.
+fn innermost(error: &reqwest::Error) -> String {
+    let Some(mut cause) = error.source() else {
+        return "the exchange broke".to_owned();
+    };
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    excerpt(&cause.to_string())
+}

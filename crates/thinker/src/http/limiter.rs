@@ -1,0 +1,171 @@
+//! How fast a provider is asked: at most so many at a time, at most so many a second, and not
+//! before it said that it is ready again.
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter, clock::Clock};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep_until, timeout_at},
+};
+
+use super::HttpSettings;
+
+/// The pace of one provider.
+pub(super) struct Limiter {
+    places: Arc<Semaphore>,
+    rate: Option<DefaultDirectRateLimiter>,
+    not_before: Mutex<Option<Instant>>,
+}
+
+/// Why a request may not go out in time.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Denied {
+    /// The pace asks for a longer wait than there is time.
+    TooSoon(Duration),
+    /// Others were busy until the time ran out.
+    Late,
+}
+
+impl Limiter {
+    pub(super) fn new(settings: &HttpSettings) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(
+                settings.concurrency.clamp(1, Semaphore::MAX_PERMITS),
+            )),
+            rate: settings.requests_per_second.and_then(rate),
+            not_before: Mutex::default(),
+        }
+    }
+
+    /// Waits for a place. The place is free again when the permit is dropped.
+    pub(super) async fn admit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Denied> {
+        loop {
+            if let Some(moment) = self.not_before() {
+                wait_for(moment, deadline).await?;
+            }
+            let place = timeout_at(deadline, Arc::clone(&self.places).acquire_owned())
+                .await
+                .map_err(|_| Denied::Late)?
+                .map_err(|_| Denied::Late)?;
+            // While we stood in line another answer may have asked for patience.
+            if self.not_before().is_some() {
+                continue;
+            }
+            let Some(wait) = self.rate.as_ref().and_then(wait_of) else {
+                return Ok(place);
+            };
+            // The place is given up while waiting, so that nobody waits for one who waits.
+            drop(place);
+            wait_for(Instant::now() + wait, deadline).await?;
+        }
+    }
+
+    /// Learns that nothing should be asked for a while.
+    pub(super) fn pause(&self, wait: Duration) {
+        let moment = Instant::now() + wait;
+        let mut not_before = self.lock();
+        *not_before = Some(not_before.map_or(moment, |known| known.max(moment)));
+    }
+
+    /// The moment to wait for, if it is still to come.
+    fn not_before(&self) -> Option<Instant> {
+        self.lock().filter(|moment| *moment > Instant::now())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.not_before
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limiter for `per_second` requests, which may come together after a pause.
+fn rate(per_second: f64) -> Option<DefaultDirectRateLimiter> {
+    let period = Duration::try_from_secs_f64(per_second.recip()).ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a float saturates"
+    )]
+    let burst = NonZeroU32::new(per_second as u32).unwrap_or(NonZeroU32::MIN);
+    Some(RateLimiter::direct(
+        Quota::with_period(period)?.allow_burst(burst),
+    ))
+}
+
+/// Takes a turn, or tells how long to wait for one.
+fn wait_of(rate: &DefaultDirectRateLimiter) -> Option<Duration> {
+    let denied = rate.check().err()?;
+    // A timer may wake a little early; without the millisecond it would spin.
+    Some(denied.wait_time_from(rate.clock().now()) + Duration::from_millis(1))
+}
+
+async fn wait_for(moment: Instant, deadline: Instant) -> Result<(), Denied> {
+    if moment >= deadline {
+        return Err(Denied::TooSoon(moment - Instant::now()));
+    }
+    sleep_until(moment).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(concurrency: usize, requests_per_second: Option<f64>) -> HttpSettings {
+        HttpSettings {
+            concurrency,
+            requests_per_second,
+            ..HttpSettings::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_waited_for_if_it_fits() {
+        let limiter = Limiter::new(&settings(1, None));
+        limiter.pause(Duration::from_secs(5));
+        limiter.pause(Duration::from_secs(1));
+        let started = Instant::now();
+        let denied = limiter.admit(started + Duration::from_secs(2)).await;
+        assert!(matches!(denied, Err(Denied::TooSoon(wait)) if wait.as_secs() >= 4));
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        assert!(
+            limiter
+                .admit(started + Duration::from_secs(9))
+                .await
+                .is_ok()
+        );
+        assert!(started.elapsed() >= Duration::from_secs(5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn places_are_few_and_come_back() {
+        let limiter = Limiter::new(&settings(1, None));
+        let soon = Instant::now() + Duration::from_millis(50);
+        let place = limiter.admit(soon).await.unwrap();
+        assert_eq!(limiter.admit(soon).await.err(), Some(Denied::Late));
+        drop(place);
+        assert!(
+            limiter
+                .admit(Instant::now() + Duration::from_millis(50))
+                .await
+                .is_ok()
+        );
+    }
+
+    #[tokio::test]
+    async fn a_rate_holds_requests_back() {
+        let limiter = Limiter::new(&settings(8, Some(1.0)));
+        let soon = Instant::now() + Duration::from_millis(100);
+        assert!(limiter.admit(soon).await.is_ok());
+        assert!(matches!(limiter.admit(soon).await, Err(Denied::TooSoon(_))));
+        for nonsense in [0.0, -1.0, f64::NAN] {
+            assert!(rate(nonsense).is_none());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What an error body says, in one short line.
+
+use serde_json::Value;
+
+use crate::shorten::shortened;
+
+/// The longest excerpt of a foreign body.
+const MAX_CHARS: usize = 300;
+
+/// The message in an error body: the provider's own sentence if it is JSON, else a short excerpt.
+pub(super) fn message_of(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    if let Ok(value) = serde_json::from_str::<Value>(text)
+        && let Some(message) = sentence_in(&value)
+    {
+        return excerpt(&message);
+    }
+    if text.is_empty() {
+        "it said nothing more".to_owned()
+    } else if is_html(text) {
+        "it answered with an HTML page".to_owned()
+    } else {
+        excerpt(text)
+    }
+}
+
+/// A short excerpt in one line.
+pub(super) fn excerpt(text: &str) -> String {
+    // Bounded before it is joined: a body may have megabytes.
+    let head = shortened(text, 4 * MAX_CHARS);
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    shortened(&line, MAX_CHARS)
+}
+
+pub(super) fn is_html(text: &str) -> bool {
+    text.trim_start().starts_with('<')
+}
+
+/// Finds the sentence in the shapes that providers use: `{error: {message}}`, `{error: "…"}`,
+/// `{message}`, `{detail}`, `{errors: [{message}]}`.
+fn sentence_in(value: &Value) -> Option<String> {
+    const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => items.first().and_then(sentence_in),
+        Value::Object(members) => KEYS
+            .iter()
+            .filter_map(|key| members.get(*key))
+            .find_map(sentence_in),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_is_found() {
+        let bodies = [
+            r#"{"error": {"code": "x", "message": "no such key"}}"#,
+            r#"{"success": false, "error": "no such key"}"#,
+            r#"{"message": "no such key"}"#,
+            r#"{"type": "error", "error": {"type": "y", "message": "no such key"}}"#,
+            r#"{"detail": [{"loc": ["body"], "msg": "no such key"}]}"#,
+            r#"[{"error": {"message": "no such key"}}]"#,
+            "no\n such   key",
+        ];
+        for body in bodies {
+            assert_eq!(message_of(body.as_bytes()), "no such key", "{body}");
+        }
+    }
+
+    #[test]
+    fn pages_and_long_bodies_are_not_repeated() {
+        assert_eq!(
+            message_of(b"<!DOCTYPE html><p>x"),
+            "it answered with an HTML page"
+        );
+        assert_eq!(message_of(b" "), "it said nothing more");
+        let long = message_of("ü".repeat(100_000).as_bytes());
+        assert_eq!(long.chars().count(), MAX_CHARS + 1);
+        assert_eq!(message_of(br#"{"code": 7}"#), r#"{"code": 7}"#);
+    }
+}

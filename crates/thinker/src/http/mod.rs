@@ -1,0 +1,43 @@
+//! One way to talk HTTP for all providers: paced, retried where it can help, bounded in time and
+//! size, and never with a secret in an error.
+
+mod exchange;
+mod limiter;
+mod message;
+mod pace;
+mod retry;
+mod secure;
+
+pub(crate) use exchange::{Answered, Auth, Endpoint, Http, Request, read_body};
+pub(crate) use pace::RateHeaders;
+pub use secure::install_crypto;
+pub(crate) use secure::{base_url, client};
+
+use std::time::Duration;
+
+/// How a provider is talked to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpSettings {
+    /// The most one attempt may take.
+    pub request_timeout: Duration,
+    /// How many times a failure that may pass is tried again.
+    pub max_retries: u32,
+    /// The wait before the first retry; it doubles with each.
+    pub retry_delay: Duration,
+    /// The most requests at a time.
+    pub concurrency: usize,
+    /// The most requests a second, if there is a limit.
+    pub requests_per_second: Option<f64>,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            request_timeout: Duration::from_secs(30),
+            max_retries: 3,
+            retry_delay: Duration::from_secs(1),
+            concurrency: 64,
+            requests_per_second: None,
+        }
+    }
+}

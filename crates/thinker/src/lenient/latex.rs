@@ -1,0 +1,225 @@
+//! Backslashes that mean mathematics.
+//!
+//! A model that writes `"\frac{1}{2}"` meant a fraction, though to JSON it is a form feed and
+//! `rac{1}{2}`. These tables say when `\b`, `\f`, `\n`, `\r` and `\t` begin a command instead.
+
+use serde_json::Value;
+
+/// How readily an escape is taken for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escapes {
+    /// Only where nothing else makes sense: `\nabla`, but not `\nu`, which may be a new line.
+    Careful,
+    /// Wherever it spells a command: the text has other backslashes that JSON does not know,
+    /// so its writer does not escape them.
+    Commands,
+}
+
+/// Commands whose tail (without the first letter) is no beginning of ordinary text, or whose
+/// control character nobody writes.
+const CLEAR: &[&str] = &[
+    "backslash",
+    "bar",
+    "bbox",
+    "because",
+    "begin",
+    "beta",
+    "beth",
+    "between",
+    "bf",
+    "big",
+    "bigcap",
+    "bigcup",
+    "bigg",
+    "biggl",
+    "biggr",
+    "bigl",
+    "bigoplus",
+    "bigotimes",
+    "bigr",
+    "bigsqcup",
+    "bigstar",
+    "bigvee",
+    "bigwedge",
+    "binom",
+    "blacksquare",
+    "bm",
+    "bmod",
+    "bold",
+    "boldsymbol",
+    "bot",
+    "bowtie",
+    "boxed",
+    "breve",
+    "bullet",
+    "fbox",
+    "flat",
+    "footnote",
+    "forall",
+    "frac",
+    "frak",
+    "frown",
+    "nabla",
+    "natural",
+    "ncong",
+    "nearrow",
+    "neq",
+    "newcommand",
+    "newline",
+    "ngeq",
+    "nleq",
+    "nolimits",
+    "nonumber",
+    "normalsize",
+    "not",
+    "notin",
+    "nsubseteq",
+    "nwarrow",
+    "raisebox",
+    "rangle",
+    "rbrace",
+    "rbrack",
+    "rceil",
+    "rfloor",
+    "rho",
+    "right",
+    "rightarrow",
+    "rightharpoonup",
+    "rightleftharpoons",
+    "rm",
+    "root",
+    "rule",
+    "rvert",
+    "rVert",
+    "tanh",
+    "tbinom",
+    "text",
+    "textbf",
+    "textit",
+    "textrm",
+    "textsf",
+    "textstyle",
+    "texttt",
+    "tfrac",
+    "therefore",
+    "theta",
+    "thickapprox",
+    "tilde",
+    "times",
+    "triangle",
+    "triangleq",
+    "triangleleft",
+    "triangleright",
+];
+
+/// Commands whose tail may also be a word at the start of a line or a column.
+const UNCLEAR: &[&str] = &[
+    "ne",
+    "neg",
+    "nexists",
+    "ni",
+    "nmid",
+    "nparallel",
+    "nu",
+    "tag",
+    "tan",
+    "tau",
+    "tiny",
+    "to",
+    "top",
+];
+
+/// How much a text has to be trusted: a backslash before a letter that JSON does not know shows
+/// a writer who does not escape.
+pub(super) fn escapes_of(text: &str) -> Escapes {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            continue;
+        }
+        match chars.next() {
+            Some('u') => {
+                let hex = chars
+                    .clone()
+                    .take(4)
+                    .filter(char::is_ascii_hexdigit)
+                    .count();
+                if hex < 4 {
+                    return Escapes::Commands;
+                }
+            }
+            Some('b' | 'f' | 'n' | 'r' | 't') => {}
+            Some(c) if c.is_ascii_alphabetic() => return Escapes::Commands,
+            _ => {}
+        }
+    }
+    Escapes::Careful
+}
+
+/// Whether the text after a backslash spells a command.
+pub(super) fn is_command(after_backslash: &str, escapes: Escapes) -> bool {
+    let length = after_backslash
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(after_backslash.len());
+    let (word, rest) = after_backslash.split_at_checked(length).unwrap_or_default();
+    // `\text` and its kin always take braces; a tab before a column «ext» does not.
+    let complete = !word.starts_with("text") || rest.starts_with('{');
+    complete && (CLEAR.contains(&word) || (escapes == Escapes::Commands && UNCLEAR.contains(&word)))
+}
+
+/// Puts back the commands that a strict reader turned into control characters.
+pub(super) fn restore(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(restored) = restored(text) {
+                *text = restored;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(restore),
+        Value::Object(members) => members.values_mut().for_each(restore),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn restored(text: &str) -> Option<String> {
+    if !text.contains(|c| letter_of(c).is_some()) {
+        return None;
+    }
+    let mut result = String::with_capacity(text.len() + 8);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let command = letter_of(c).filter(|letter| {
+            let tail = chars.as_str();
+            let length = tail
+                .find(|c: char| !c.is_ascii_alphabetic())
+                .unwrap_or(tail.len());
+            // The longest command has 17 letters; a longer run is not looked at.
+            let Some(tail) = tail
+                .get(..(length + 1).min(24))
+                .or_else(|| tail.get(..length))
+            else {
+                return false;
+            };
+            is_command(&format!("{letter}{tail}"), Escapes::Careful)
+        });
+        match command {
+            Some(letter) => {
+                result.push('\\');
+                result.push(letter);
+            }
+            None => result.push(c),
+        }
+    }
+    Some(result)
+}
+
+fn letter_of(control: char) -> Option<char> {
+    match control {
+        '\u{8}' => Some('b'),
+        '\u{c}' => Some('f'),
+        '\n' => Some('n'),
+        '\r' => Some('r'),
+        '\t' => Some('t'),
+        _ => None,
+    }
+}

@@ -1,0 +1,207 @@
+//! Strings as models write them: any quotes, raw line ends, quotes within quotes, LaTeX.
+
+use super::{
+    cursor::Cursor,
+    latex::{self, Escapes},
+};
+
+/// Where a string stands, which decides what may follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A name in an object: a colon follows.
+    Key,
+    /// A value in an object whose names are quoted.
+    Member,
+    /// A value in an object whose names are bare words.
+    BareMember,
+    /// An element of an array.
+    Item,
+}
+
+/// The longest name that is recognised when looking ahead.
+const MAX_KEY_CHARS: usize = 64;
+
+/// Whether `c` can begin a string.
+pub(super) fn is_quote(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '`' | '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}'
+    )
+}
+
+/// Whether `c` can end a string that `open` began.
+fn ends(open: char, c: char) -> bool {
+    match open {
+        '\u{201c}' | '\u{201d}' | '\u{201e}' => matches!(c, '\u{201c}' | '\u{201d}' | '"'),
+        '\u{2018}' | '\u{2019}' => matches!(c, '\u{2018}' | '\u{2019}' | '\''),
+        _ => c == open,
+    }
+}
+
+/// Reads a string from its opening quote on. One that is cut off ends with the text.
+pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -> String {
+    let mut text = String::new();
+    if at.eat("\"\"\"") {
+        let rest = at.rest();
+        let inner = rest.split_once("\"\"\"").map_or(rest, |(inner, _)| inner);
+        at.eat(inner);
+        at.eat("\"\"\"");
+        return inner.to_owned();
+    }
+    let Some(open) = at.bump() else {
+        return text;
+    };
+    while let Some(c) = at.bump() {
+        if c == '\\' {
+            read_escape(at, &mut text, escapes);
+        } else if ends(open, c) && closes(*at, place) {
+            break;
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Reads what follows a backslash. What JSON does not know stays as it is written.
+fn read_escape(at: &mut Cursor<'_>, text: &mut String, escapes: Escapes) {
+    let rest = at.rest();
+    let Some(c) = at.bump() else {
+        return;
+    };
+    let control = match c {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return read_unicode(at, text),
+        '"' | '\\' | '/' | '\'' | '\u{201c}' | '\u{201d}' => return text.push(c),
+        // A line continued by a backslash.
+        '\n' => return text.push('\n'),
+        _ => {
+            text.push('\\');
+            return text.push(c);
+        }
+    };
+    if latex::is_command(rest, escapes) {
+        text.push('\\');
+        text.push(c);
+    } else {
+        text.push(control);
+    }
+}
+
+/// Reads four hex digits, and a second half where the first calls for one. A half alone can't be
+/// kept in a Rust string and becomes the replacement character.
+fn read_unicode(at: &mut Cursor<'_>, text: &mut String) {
+    let Some(unit) = take_unit(at) else {
+        return text.push_str("\\u");
+    };
+    if !(0xd800..0xdc00).contains(&unit) {
+        return text.push(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
+    }
+    let mut ahead = *at;
+    let low = if ahead.eat("\\u") {
+        take_unit(&mut ahead).filter(|low| (0xdc00..0xe000).contains(low))
+    } else {
+        None
+    };
+    let Some(low) = low else {
+        return text.push(char::REPLACEMENT_CHARACTER);
+    };
+    *at = ahead;
+    let scalar = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+    text.push(char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER));
+}
+
+fn take_unit(at: &mut Cursor<'_>) -> Option<u32> {
+    let digits = at.rest().get(..4)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let unit = u32::from_str_radix(digits, 16).ok()?;
+    at.eat(digits);
+    Some(unit)
+}
+
+/// Whether a quote that was just read ends its string, judged by what follows it: a quote that
+/// the rest of the document could not follow is part of the text.
+fn closes(mut at: Cursor<'_>, place: Place) -> bool {
+    let line_ended = at.skip_space();
+    let Some(next) = at.peek() else {
+        return true;
+    };
+    if place == Place::Key {
+        return next == ':';
+    }
+    match next {
+        ',' => {
+            at.bump();
+            at.skip_space();
+            match at.peek() {
+                None | Some(']' | '}') => true,
+                Some(_) if at.starts_comment() => true,
+                Some(c) if place == Place::Item => starts_value(c, at),
+                Some(_) => is_key(at, place),
+            }
+        }
+        '}' if place != Place::Item => ends_well(at),
+        ']' if place == Place::Item => ends_well(at),
+        '/' | '#' if at.starts_comment() => true,
+        // A comma was forgotten.
+        _ if place == Place::Item => line_ended && is_quote(next),
+        _ => line_ended && is_key(at, place),
+    }
+}
+
+/// Whether a closing bracket stands where a document could have one.
+fn ends_well(mut at: Cursor<'_>) -> bool {
+    at.bump();
+    at.skip_space();
+    match at.peek() {
+        None | Some(',' | '}' | ']' | '`') => true,
+        Some(_) => at.starts_comment(),
+    }
+}
+
+fn starts_value(c: char, at: Cursor<'_>) -> bool {
+    const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
+    is_quote(c)
+        || c.is_ascii_digit()
+        || matches!(c, '-' | '{' | '[')
+        || WORDS.iter().any(|word| at.rest().starts_with(word))
+}
+
+/// Whether a name and its colon stand here.
+fn is_key(mut at: Cursor<'_>, place: Place) -> bool {
+    let Some(open) = at.peek() else {
+        return false;
+    };
+    if is_quote(open) {
+        at.bump();
+        for _ in 0..=MAX_KEY_CHARS {
+            match at.bump() {
+                None | Some('\n') => return false,
+                Some(c) if ends(open, c) => {
+                    at.skip_space();
+                    return at.peek() == Some(':');
+                }
+                Some(_) => {}
+            }
+        }
+        return false;
+    }
+    place == Place::BareMember && is_bare_key(at)
+}
+
+fn is_bare_key(mut at: Cursor<'_>) -> bool {
+    let word = at.take_while(is_word);
+    at.skip_space();
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') && at.peek() == Some(':')
+}
+
+/// Whether `c` can stand in a bare name.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '-')
+}

@@ -1,0 +1,390 @@
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+use super::*;
+
+#[track_caller]
+fn reads(text: &str, expected: Value) {
+    assert_eq!(read_json(text), Ok(expected), "{text}");
+}
+
+#[track_caller]
+fn has_none(text: &str) {
+    assert_eq!(read_json(text), Err(NoJson), "{text}");
+}
+
+#[test]
+fn fences_and_prose_around_are_left_out() {
+    let expected = json!({"a": 1});
+    reads("```json\n{\"a\": 1}\n```", expected.clone());
+    reads(
+        "Sure!\n\n```\n{\"a\": 1}\n```\nAnything else?",
+        expected.clone(),
+    );
+    reads("```json\n{\"a\": 1}", expected.clone());
+    reads("```JSON {\"a\": 1}```", expected.clone());
+    reads(
+        "Here you are: {\"a\": 1}. I hope it helps!",
+        expected.clone(),
+    );
+    reads("\u{feff}{\"a\": 1}\n", expected.clone());
+    reads(
+        "<think>maybe {\"a\": 2, \"b\": 3}?</think>\n{\"a\": 1}",
+        expected.clone(),
+    );
+    reads(r#""{\"a\": 1}""#, expected.clone());
+    reads("{{\"a\": 1}}", expected);
+}
+
+#[test]
+fn small_faults_of_form_are_forgiven() {
+    reads(r#"{"a": 1, "b": [1, 2,],}"#, json!({"a": 1, "b": [1, 2]}));
+    reads(
+        "{'a': 'it's fine', 'b': True, 'c': None}",
+        json!({"a": "it's fine", "b": true, "c": null}),
+    );
+    reads(
+        "{a: 1, b_c: False, $d: 'x'}",
+        json!({"a": 1, "b_c": false, "$d": "x"}),
+    );
+    reads(
+        "{\n  // the thought\n  \"a\": \"x\", /* more */ \"b\": 2 # last\n}",
+        json!({"a": "x", "b": 2}),
+    );
+    reads(
+        "{\"a\": \"x\" // why\n, \"b\": 2 // two\n}",
+        json!({"a": "x", "b": 2}),
+    );
+    reads(
+        "{\"a\": \"x\"\n \"b\": \"y\"\n}",
+        json!({"a": "x", "b": "y"}),
+    );
+    reads("{\"a\": [\"x\"\n\"y\"]}", json!({"a": ["x", "y"]}));
+    reads(
+        "{\"a\": +1, \"b\": .5, \"c\": 5., \"d\": 007}",
+        json!({"a": 1, "b": 0.5, "c": 5.0, "d": 7}),
+    );
+    reads(
+        "{\"a\": 85%, \"b\": very high, \"c\": NaN}",
+        json!({"a": "85%", "b": "very high", "c": null}),
+    );
+    reads("{\"a\": , \"b\": 1}", json!({"a": null, "b": 1}));
+    reads("{\"a\": [1, 2}", json!({"a": [1, 2]}));
+    reads(
+        "{\"a\": [{\"b\": 1], \"c\": 2}",
+        json!({"a": [{"b": 1}], "c": 2}),
+    );
+    reads("{\"a\": [1, 2, ...]}", json!({"a": [1, 2]}));
+    reads("{\"a\": \"\"\"x \"y\" z\"\"\"}", json!({"a": "x \"y\" z"}));
+}
+
+#[test]
+fn raw_line_ends_and_tabs_in_strings_stay() {
+    reads(
+        "{\"a\": \"one\ntwo\tthree\"}",
+        json!({"a": "one\ntwo\tthree"}),
+    );
+}
+
+#[test]
+fn smart_quotes_delimit() {
+    reads("{“a”: “x”, “b”: 1}", json!({"a": "x", "b": 1}));
+    reads("{„a“: „x“}", json!({"a": "x"}));
+    reads("{\"a\": \"he said “no”\",}", json!({"a": "he said “no”"}));
+    reads("{‘a’: ‘it’s’}", json!({"a": "it’s"}));
+}
+
+#[test]
+fn unescaped_inner_quotes_belong_to_the_text() {
+    reads(
+        r#"{"a": "he said "yes" and left", "b": 1}"#,
+        json!({"a": "he said \"yes\" and left", "b": 1}),
+    );
+    reads(
+        r#"{"a": "he said "yes", and left"}"#,
+        json!({"a": "he said \"yes\", and left"}),
+    );
+    reads(
+        r#"{"a": ["the "x" one", "two"]}"#,
+        json!({"a": ["the \"x\" one", "two"]}),
+    );
+    reads(
+        r#"{"a": "the set {"x"} holds"}"#,
+        json!({"a": "the set {\"x\"} holds"}),
+    );
+    reads(r#"{"a": "so "it" ends"}"#, json!({"a": "so \"it\" ends"}));
+    reads(
+        r#"{"a": "it ends in "quotes""}"#,
+        json!({"a": "it ends in \"quotes\""}),
+    );
+}
+
+#[test]
+fn cut_off_answers_are_closed() {
+    reads(r#"{"a": "half a sent"#, json!({"a": "half a sent"}));
+    reads(
+        r#"{"a": "x", "b": [1, {"c": "y"#,
+        json!({"a": "x", "b": [1, {"c": "y"}]}),
+    );
+    reads(
+        r#"{"a": [{"b": 1}, {"b": 2}, {"b":"#,
+        json!({"a": [{"b": 1}, {"b": 2}, {}]}),
+    );
+    reads(r#"{"a": 1, "b""#, json!({"a": 1}));
+    reads(r#"{"a": 1, "b": tr"#, json!({"a": 1}));
+    reads(r#"{"a": 1, "b": 2"#, json!({"a": 1, "b": 2}));
+    reads("```json\n{\"a\": \"x\",", json!({"a": "x"}));
+    reads(
+        "{\"a\": 1, \"b\": 2\n\nI hope this helps!",
+        json!({"a": 1, "b": 2}),
+    );
+    reads("{\"a\": \"x\\", json!({"a": "x"}));
+    reads("{\"a\": \"x\\u00", json!({"a": "x\\u00"}));
+}
+
+#[test]
+fn a_number_that_a_limit_cut_is_not_trusted() {
+    let text = r#"{"a": "x", "score": 8"#;
+    assert_eq!(read(text, End::Cut), Ok(json!({"a": "x"})));
+    assert_eq!(read(text, End::Written), Ok(json!({"a": "x", "score": 8})));
+}
+
+#[test]
+fn braces_in_prose_are_not_json() {
+    let expected = json!({"a": 1});
+    reads(r#"The set {x} is: {"a":1}"#, expected.clone());
+    reads(
+        r#"The set {x : x > 0 and x < 10000000} is: {"a":1}"#,
+        expected.clone(),
+    );
+    reads(r#"Let { be a brace. {"a":1}"#, expected.clone());
+    reads(
+        r#"See [1] and [the page](http://x): {"a":1}"#,
+        expected.clone(),
+    );
+    reads(r#"With \frac{1}{2} and \{x\}: {"a":1}"#, expected.clone());
+    reads(r#"A 5" {brace and {"a":1}"#, expected.clone());
+    reads(r#"fn main() {} prints {"a":1}"#, expected);
+}
+
+#[test]
+fn the_broken_whole_is_preferred_to_a_sound_part() {
+    reads(
+        r#"{"steps": [{"a": 1}, {"a": 2},], "b": 3}"#,
+        json!({"steps": [{"a": 1}, {"a": 2}], "b": 3}),
+    );
+    reads(
+        "{\"code\": \"```json\n{'x': 1}\n```\", \"b\": 3,}",
+        json!({"code": "```json\n{'x': 1}\n```", "b": 3}),
+    );
+}
+
+#[test]
+fn objects_are_preferred_to_arrays() {
+    reads(r#"[1, 2] or {"a": 1}"#, json!({"a": 1}));
+    reads(r#"Here: [{"a": 1}, {"a": 2}]"#, json!([{"a": 1}, {"a": 2}]));
+    reads(
+        r#"Here: [{"a": 1}, {"a": 2},]"#,
+        json!([{"a": 1}, {"a": 2}]),
+    );
+    reads("[1, 2]", json!([1, 2]));
+}
+
+#[test]
+fn latex_stays_as_written() {
+    // Neither is strict JSON: `\a` and `\s` are no escapes.
+    reads(
+        r#"{"a": "\frac{1}{2} \alpha"}"#,
+        json!({"a": r"\frac{1}{2} \alpha"}),
+    );
+    reads(
+        r#"{"a": "\nu \to \tau \neq \beta \times \sqrt{2}\nNext line\tend"}"#,
+        json!({"a": "\\nu \\to \\tau \\neq \\beta \\times \\sqrt{2}\nNext line\tend"}),
+    );
+    reads(
+        r#"{"a": "\upsilon \underline{x} \u00e9"}"#,
+        json!({"a": r"\upsilon \underline{x} é"}),
+    );
+    reads(
+        r#"{"a": "properly \\frac{1}{2} \\alpha"}"#,
+        json!({"a": r"properly \frac{1}{2} \alpha"}),
+    );
+    reads(
+        r#"{"a": "\(x\) and \[y\]"}"#,
+        json!({"a": r"\(x\) and \[y\]"}),
+    );
+}
+
+#[test]
+fn latex_in_strict_json_is_put_back() {
+    reads(r#"{"a": "\frac{1}{2}"}"#, json!({"a": r"\frac{1}{2}"}));
+    reads(
+        r#"{"a": ["\beta \neq \theta \rho"]}"#,
+        json!({"a": [r"\beta \neq \theta \rho"]}),
+    );
+    reads(r#"{"a": "\text{if } x"}"#, json!({"a": r"\text{if } x"}));
+}
+
+#[test]
+fn ordinary_line_ends_and_tabs_are_no_latex() {
+    let texts = [
+        "one\ntwo",
+        "a\nu b",
+        "x\to y",
+        "name\text\tsize",
+        "if x:\n\treturn\r\n",
+        "\nexists",
+        "ends\n",
+    ];
+    for text in texts {
+        let document = json!({"a": text});
+        reads(&document.to_string(), document.clone());
+        let with_comma = document.to_string().replace('}', ",}");
+        reads(&with_comma, document);
+    }
+}
+
+#[test]
+fn lone_surrogates_do_not_lose_the_answer() {
+    reads(
+        r#"{"a": "\ud83d\ude00 \ud83d x"}"#,
+        json!({"a": "😀 \u{fffd} x"}),
+    );
+}
+
+#[test]
+fn no_json_is_an_error() {
+    for text in [
+        "",
+        "   ",
+        "I think the answer is 42.",
+        "{",
+        "}",
+        "The set {x, y} and [1].",
+        "fn main() { println!(\"hi\"); }",
+        "```rust\nlet x = 1;\n```",
+        "\\",
+        "{\"",
+    ] {
+        has_none(text);
+    }
+}
+
+#[test]
+fn hostile_texts_end_quickly() {
+    let length = 1024 * 1024;
+    let units = [
+        "{",
+        "[",
+        "}",
+        "{\"a\":",
+        "[{",
+        "{\"",
+        "\"",
+        "{\"a\":\"b\",",
+        "```",
+        "```{",
+        "{a:",
+        "\\",
+        "{}",
+        "{\"a\":[",
+        "//",
+        "/*",
+        "{/*",
+        "{'a':'',",
+        "\",//",
+        "{\"a\":1}",
+        "]}",
+        "[[}",
+        "{\"a\":\"\", ",
+        "<think>",
+        "</think>{",
+        "{\"a\": \"x\",  ",
+        "{\"\\",
+        "“",
+        "{“a”:“",
+    ];
+    let started = std::time::Instant::now();
+    for unit in units {
+        let mut text = unit.repeat(length / unit.len());
+        let _ = read_json(&text);
+        text.insert_str(0, "{\"a\": \"");
+        let _ = read_json(&text);
+    }
+    // About a second here, unoptimised; anything quadratic takes minutes.
+    assert!(started.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let deep = |depth: usize| format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+    assert!(read_json(&deep(100)).is_ok());
+    assert!(read_json(&deep(100).replace('1', "1,")).is_ok());
+    let far_too_deep = read_json(&deep(50_000));
+    // Only an inner part can be read, if any; what counts is that the stack holds.
+    assert!(far_too_deep.is_err() || far_too_deep.is_ok_and(|value| value.is_object()));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "\\PC{0,12}",
+        "[a-z\"'{}\\[\\],:/#`\\\\ \u{201c}\u{201d}]{0,16}",
+        prop::collection::vec(any::<char>(), 0..8).prop_map(|chars| chars.into_iter().collect()),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::from),
+        (-1e9..1e9_f64).prop_map(Value::from),
+        text.clone().prop_map(Value::String),
+    ];
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
+            prop::collection::vec((text.clone(), inner), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_object() -> impl Strategy<Value = Value> {
+    prop::collection::vec(("\\PC{0,8}", any_json()), 0..6)
+        .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+}
+
+proptest! {
+    #[test]
+    fn strict_objects_come_back_unchanged(object in any_object()) {
+        prop_assert_eq!(read_json(&object.to_string()), Ok(object.clone()));
+        let pretty = serde_json::to_string_pretty(&object).unwrap();
+        prop_assert_eq!(read_json(&pretty), Ok(object));
+    }
+
+    #[test]
+    fn fenced_objects_come_back_unchanged(object in any_object()) {
+        // A fence within the object's own strings ends the block; that is another test.
+        prop_assume!(!object.to_string().contains("```"));
+        prop_assert_eq!(read_json(&format!("Sure:\n```json\n{object}\n```\nDone.")), Ok(object));
+    }
+
+    #[test]
+    fn the_tolerant_reader_agrees_on_strict_json(object in any_object()) {
+        // `\u00XX` and the like are the same to both; strings with quotes before a comma are not.
+        prop_assume!(!object.to_string().contains("\\"));
+        let read = tolerant::parse(&object.to_string(), End::Written);
+        prop_assert_eq!(read, Some(object));
+    }
+
+    #[test]
+    fn no_text_breaks_the_reader(text in "[{}\\[\\]\"'`:,/*#\\\\a-cn0-2. \n\u{201c}\u{201d}ü-]{0,200}") {
+        let _ = read(&text, End::Cut);
+        let _ = read_json(&text);
+    }
+
+    #[test]
+    fn cutting_a_document_anywhere_breaks_nothing(object in any_object(), share in 0.0..1.0_f64) {
+        let text = object.to_string();
+        let cut = text.floor_char_boundary((text.len() as f64 * share) as usize);
+        let _ = read(&text[..cut], End::Cut);
+    }
+}

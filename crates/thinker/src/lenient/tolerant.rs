@@ -1,0 +1,228 @@
+//! A JSON reader that forgives what models get wrong.
+//!
+//! It forgives form, not sense: an object must have names with colons, so that braces in prose
+//! (`the set {x}`) are not taken for one.
+
+use serde_json::{Map, Number, Value};
+
+use super::{
+    cursor::Cursor,
+    latex::{self, Escapes},
+    strings::{Place, is_quote, is_word, read_string},
+};
+
+/// The deepest nesting; `serde_json` stops at the same depth.
+const MAX_DEPTH: usize = 128;
+
+/// Whether the text is known to stop too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It ends where its writer ended it.
+    Written,
+    /// It was cut off, so a number at its very end may lack digits and is left out.
+    Cut,
+}
+
+/// This is not JSON, not even badly written.
+#[derive(Debug)]
+struct Hopeless;
+
+/// Reads the object or array that begins `text`; what follows it is left alone.
+pub(super) fn parse(text: &str, end: End) -> Option<Value> {
+    let mut parser = Parser {
+        at: Cursor::new(text),
+        escapes: latex::escapes_of(text),
+        end,
+    };
+    match parser.at.peek() {
+        Some('{') => parser.object(1).ok(),
+        Some('[') => parser.array(1, BareText::Refused).ok(),
+        _ => None,
+    }
+}
+
+/// Whether a value without quotes is taken for a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BareText {
+    /// Yes: its name was in quotes, so this is surely meant as JSON.
+    Accepted,
+    /// No: this may be prose.
+    Refused,
+}
+
+struct Parser<'t> {
+    at: Cursor<'t>,
+    escapes: Escapes,
+    end: End,
+}
+
+impl Parser<'_> {
+    fn object(&mut self, depth: usize) -> Result<Value, Hopeless> {
+        let mut members = Map::new();
+        self.at.bump();
+        loop {
+            self.skip_commas();
+            match self.at.peek() {
+                None => break,
+                Some('}') => {
+                    self.at.bump();
+                    break;
+                }
+                // The bracket of an array around us: our own was forgotten.
+                Some(']') if depth > 1 && !members.is_empty() => break,
+                Some(_) => {}
+            }
+            let Some((key, place)) = self.key() else {
+                // The outermost closing brace was forgotten and prose follows.
+                if depth == 1 && !members.is_empty() {
+                    break;
+                }
+                return Err(Hopeless);
+            };
+            self.at.skip_trivia();
+            if self.at.at_end() {
+                break;
+            }
+            if !self.at.eat(":") {
+                if depth == 1 && !members.is_empty() {
+                    break;
+                }
+                return Err(Hopeless);
+            }
+            self.at.skip_trivia();
+            let bare = if place == Place::Member {
+                BareText::Accepted
+            } else {
+                BareText::Refused
+            };
+            if let Some(value) = self.value(depth, place, bare)? {
+                members.insert(key, value);
+            }
+        }
+        Ok(Value::Object(members))
+    }
+
+    fn key(&mut self) -> Option<(String, Place)> {
+        let first = self.at.peek()?;
+        if is_quote(first) {
+            let key = read_string(&mut self.at, Place::Key, self.escapes);
+            return Some((key, Place::Member));
+        }
+        let key = self.at.take_while(is_word);
+        key.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$')
+            .then(|| (key.to_owned(), Place::BareMember))
+    }
+
+    fn array(&mut self, depth: usize, bare: BareText) -> Result<Value, Hopeless> {
+        let mut items = Vec::new();
+        self.at.bump();
+        loop {
+            self.skip_commas();
+            match self.at.peek() {
+                None => break,
+                Some(']') => {
+                    self.at.bump();
+                    break;
+                }
+                // The brace of an object around us: our own bracket was forgotten.
+                Some('}') if depth > 1 => break,
+                Some(_) => {}
+            }
+            // «and so on»
+            if self.at.eat("...") || self.at.eat("\u{2026}") {
+                continue;
+            }
+            if let Some(value) = self.value(depth, Place::Item, bare)? {
+                items.push(value);
+            }
+        }
+        Ok(Value::Array(items))
+    }
+
+    /// Reads a value; `None` when the text ends before there is one to keep.
+    fn value(
+        &mut self,
+        depth: usize,
+        place: Place,
+        bare: BareText,
+    ) -> Result<Option<Value>, Hopeless> {
+        let Some(first) = self.at.peek() else {
+            return Ok(None);
+        };
+        match first {
+            '{' | '[' if depth >= MAX_DEPTH => Err(Hopeless),
+            '{' => self.object(depth + 1).map(Some),
+            '[' => self.array(depth + 1, bare).map(Some),
+            c if is_quote(c) => {
+                let text = read_string(&mut self.at, place, self.escapes);
+                Ok(Some(Value::String(text)))
+            }
+            // A name without a value: `{"a": , "b": 1}`.
+            ',' | '}' | ']' if place != Place::Item => Ok(Some(Value::Null)),
+            _ => self.scalar(bare),
+        }
+    }
+
+    fn scalar(&mut self, bare: BareText) -> Result<Option<Value>, Hopeless> {
+        let text = self.at.take_while(|c| !matches!(c, ',' | '}' | ']' | '\n'));
+        let cut = self.at.at_end();
+        // A comment may stand on the same line.
+        let text = text
+            .split_once(" //")
+            .or_else(|| text.split_once(" #"))
+            .map_or(text, |(text, _)| text)
+            .trim();
+        if cut && self.end == End::Cut {
+            return Ok(None);
+        }
+        let value = match text {
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            "null" | "None" | "NULL" | "undefined" | "NaN" | "nan" | "Infinity" | "-Infinity" => {
+                Value::Null
+            }
+            _ => match number(text) {
+                Some(number) => Value::Number(number),
+                None if cut && is_cut_word(text) => return Ok(None),
+                None if bare == BareText::Accepted && !text.is_empty() => {
+                    Value::String(text.to_owned())
+                }
+                None => return Err(Hopeless),
+            },
+        };
+        Ok(Some(value))
+    }
+
+    fn skip_commas(&mut self) {
+        loop {
+            self.at.skip_trivia();
+            if !self.at.eat(",") {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether `text` is the beginning of a literal that the end of the text cut off.
+fn is_cut_word(text: &str) -> bool {
+    ["true", "false", "null", "True", "False", "None", "-"]
+        .iter()
+        .any(|word| word.starts_with(text))
+}
+
+/// Reads a number, also as `+1`, `.5`, `5.`, `007` or `1_000`.
+fn number(text: &str) -> Option<Number> {
+    if let Ok(number) = serde_json::from_str(text) {
+        return Some(number);
+    }
+    if !text.contains(|c: char| c.is_ascii_digit())
+        || text.contains(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E' | '_'))
+    {
+        return None;
+    }
+    let plain = text.replace('_', "");
+    match plain.parse::<i64>() {
+        Ok(whole) => Some(whole.into()),
+        Err(_) => plain.parse().ok().and_then(Number::from_f64),
+    }
+}

@@ -1,0 +1,42 @@
+//! How a model is asked.
+//!
+//! [`Thinker`] is the one trait: an [`Ask`] goes in, a [`Reply`] comes out. [`ask_for`] puts a
+//! typed answer on top of it: schema-constrained where the provider can, read leniently where
+//! it can't, asked once more when the answer does not fit. Providers live in `providers/`, one
+//! file a wire format; vendors of the `OpenAI` kind are data files in `endpoints/`.
+//!
+//! This crate knows nothing of tools, sessions or storage. Without its `http` feature it is
+//! only the trait, the reader and the providers that need no network.
+
+mod answer;
+mod ask;
+mod error;
+mod fit;
+mod lenient;
+mod providers;
+mod shorten;
+
+#[cfg(feature = "http")]
+mod discover;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
+mod vendors;
+
+pub use answer::{Answer, Failed, ask_for};
+pub use ask::{Ask, Finish, Message, PlainText, Purpose, Reply, Role, Thinker, Usage};
+pub use error::ThinkError;
+pub use fit::fit;
+pub use lenient::{NoJson, read_json};
+pub use providers::{ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest};
+
+#[cfg(feature = "http")]
+pub use discover::{Found, Probe, find_local};
+#[cfg(feature = "http")]
+pub use http::{HttpSettings, install_crypto};
+#[cfg(feature = "http")]
+pub use providers::{
+    Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, Prices,
+};
+#[cfg(feature = "http")]
+pub use vendors::{JsonMode, TokenLimit, Vendor, find_vendor, vendors};

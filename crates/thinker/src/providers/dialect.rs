@@ -1,0 +1,160 @@
+//! What an endpoint of the `OpenAI` kind takes, learned from what it refuses.
+//!
+//! Endpoints differ in what they accept, by model and by version, and no table stays right. A
+//! refusal that names a field is taken at its word: the field is left out or put another way,
+//! and it stays so for this process.
+
+use serde_json::{Map, Value, json};
+
+use crate::{Ask, JsonMode, TokenLimit};
+
+/// The form of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) json: JsonMode,
+    pub(super) token_limit: TokenLimit,
+    /// Whether the temperature is sent; reasoning models take none.
+    pub(super) temperature: bool,
+}
+
+impl Dialect {
+    /// The most steps down there are: schema, object, none; the limit's name; the temperature.
+    pub(super) const MAX_STEPS: usize = 4;
+
+    /// The next simpler form, if the refusal is about something that can be simpler.
+    pub(super) fn simpler(self, status: u16, refusal: &str) -> Option<Self> {
+        if status != 400 && status != 422 {
+            return None;
+        }
+        let refusal = refusal.to_lowercase();
+        let names = |words: &[&str]| words.iter().any(|word| refusal.contains(word));
+        if names(&["max_completion_tokens"]) && self.token_limit == TokenLimit::MaxTokens {
+            return Some(Self {
+                token_limit: TokenLimit::MaxCompletionTokens,
+                ..self
+            });
+        }
+        if names(&["max_completion_tokens"]) {
+            return Some(Self {
+                token_limit: TokenLimit::MaxTokens,
+                ..self
+            });
+        }
+        if names(&[
+            "response_format",
+            "json_schema",
+            "json_object",
+            "json mode",
+            "json schema",
+            "structured output",
+            "grammar",
+        ]) {
+            let json = match self.json {
+                JsonMode::Schema => JsonMode::Object,
+                JsonMode::Object => JsonMode::None,
+                JsonMode::None => return None,
+            };
+            return Some(Self { json, ..self });
+        }
+        (self.temperature && names(&["temperature"])).then_some(Self {
+            temperature: false,
+            ..self
+        })
+    }
+
+    /// Puts what depends on the dialect into a request.
+    pub(super) fn put(self, ask: &Ask, body: &mut Map<String, Value>) {
+        let name = match self.token_limit {
+            TokenLimit::MaxTokens => "max_tokens",
+            TokenLimit::MaxCompletionTokens => "max_completion_tokens",
+        };
+        body.insert(name.to_owned(), json!(ask.max_tokens));
+        if self.temperature {
+            body.insert("temperature".to_owned(), json!(ask.temperature));
+        }
+        let format = match self.json {
+            // Not strict: that wants every field required and none unknown, which an answer
+            // with optional fields is not; it is checked here anyway.
+            JsonMode::Schema => json!({
+                "type": "json_schema",
+                "json_schema": {
+                    "name": schema_name(ask.purpose.as_str()),
+                    "schema": ask.schema,
+                    "strict": false,
+                },
+            }),
+            JsonMode::Object => json!({"type": "json_object"}),
+            JsonMode::None => return,
+        };
+        body.insert("response_format".to_owned(), format);
+    }
+}
+
+/// A name as the format allows it: letters, digits, `_` and `-`, at most 64.
+fn schema_name(purpose: &str) -> String {
+    let name: String = purpose
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(64)
+        .collect();
+    if name.is_empty() {
+        "answer".to_owned()
+    } else {
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: Dialect = Dialect {
+        json: JsonMode::Schema,
+        token_limit: TokenLimit::MaxTokens,
+        temperature: true,
+    };
+
+    #[test]
+    fn a_refusal_is_taken_at_its_word() {
+        let object = Dialect {
+            json: JsonMode::Object,
+            ..FULL
+        };
+        let none = Dialect {
+            json: JsonMode::None,
+            ..FULL
+        };
+        let about_format = "'response_format.type' must be text";
+        assert_eq!(FULL.simpler(400, about_format), Some(object));
+        assert_eq!(
+            object.simpler(422, "json_object is not supported"),
+            Some(none)
+        );
+        assert_eq!(none.simpler(400, about_format), None);
+        assert_eq!(FULL.simpler(401, about_format), None);
+        assert_eq!(FULL.simpler(400, "the model does not exist"), None);
+        let limit = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+        assert_eq!(
+            FULL.simpler(400, limit).map(|dialect| dialect.token_limit),
+            Some(TokenLimit::MaxCompletionTokens)
+        );
+        let cold = FULL
+            .simpler(400, "Unsupported value: 'temperature' must be 1")
+            .unwrap();
+        assert!(!cold.temperature);
+        assert_eq!(cold.simpler(400, "temperature"), None);
+    }
+
+    #[test]
+    fn names_of_schemas_are_plain() {
+        assert_eq!(schema_name("got_score"), "got_score");
+        assert_eq!(schema_name("größe 1"), "gr__e_1");
+        assert_eq!(schema_name(""), "answer");
+    }
+}

@@ -1,0 +1,269 @@
+//! Langbase pipes: one a purpose, made when it is first missed.
+//!
+//! A pipe made here is private and stores nothing, so it holds no prompt either: the standing
+//! instructions travel with each run. A pipe that is there is never changed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::wire::{self, Prices};
+use crate::{
+    Ask, Reply, ThinkError, Thinker,
+    http::{Answered, Auth, Endpoint, Http, HttpSettings, RateHeaders, Request},
+};
+
+const RATE_HEADERS: RateHeaders = RateHeaders {
+    remaining: "lb-ratelimit-remaining",
+    reset: "lb-ratelimit-reset",
+};
+
+/// The pipes whose names are documented; others are `deliberate-{purpose}-v1`.
+const PIPES: &[(&str, &str)] = &[
+    ("linear", "linear-reasoning-v1"),
+    ("tree", "tree-reasoning-v1"),
+    ("divergent", "divergent-reasoning-v1"),
+    ("reflection", "reflection-v1"),
+    ("auto", "mode-router-v1"),
+    ("backtracking", "backtracking-reasoning-v1"),
+    ("got_generate", "got-generate-v1"),
+    ("got_score", "got-score-v1"),
+    ("got_aggregate", "got-aggregate-v1"),
+    ("got_refine", "got-refine-v1"),
+];
+
+/// How Langbase is reached.
+#[derive(Debug, Clone)]
+pub struct LangbaseSettings {
+    /// The user's or organisation's key.
+    pub api_key: SecretString,
+    /// Up to and without `/v1/pipes`.
+    pub base_url: String,
+    /// Pipes by purpose, where they are not the usual ones.
+    pub pipes: BTreeMap<String, String>,
+    /// The model of pipes that are made here.
+    pub model: String,
+    /// The temperature of pipes that are made here, instead of the first ask's.
+    pub temperature: Option<f32>,
+    /// The limit of tokens of pipes that are made here, instead of the first ask's.
+    pub max_tokens: Option<u32>,
+    /// Time limits, retries, pace.
+    pub http: HttpSettings,
+    /// What it costs.
+    pub prices: Option<Prices>,
+}
+
+impl LangbaseSettings {
+    /// The usual settings, with this key.
+    pub fn new(api_key: SecretString) -> Self {
+        Self {
+            api_key,
+            base_url: "https://api.langbase.com".to_owned(),
+            pipes: BTreeMap::new(),
+            model: "openai:gpt-4o-mini".to_owned(),
+            temperature: None,
+            max_tokens: None,
+            http: HttpSettings::default(),
+            prices: None,
+        }
+    }
+}
+
+/// Whether a pipe was made (or found) by this process; held while it is being made.
+type Made = Arc<tokio::sync::Mutex<bool>>;
+
+/// Thinks with Langbase.
+pub struct Langbase {
+    http: Http,
+    pipes: BTreeMap<String, String>,
+    model: String,
+    temperature: Option<f32>,
+    max_tokens: Option<u32>,
+    prices: Option<Prices>,
+    made: Mutex<HashMap<String, Made>>,
+}
+
+impl Langbase {
+    /// Checks the settings; nothing is sent yet.
+    pub fn new(settings: LangbaseSettings) -> Result<Self, ThinkError> {
+        let http = Http::new(Endpoint {
+            provider: "langbase".to_owned(),
+            base_url: settings.base_url,
+            auth: Auth::Bearer(settings.api_key),
+            headers: &[],
+            rate_headers: RATE_HEADERS,
+            settings: settings.http,
+        })?;
+        Ok(Self {
+            http,
+            pipes: settings.pipes,
+            model: settings.model,
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            prices: settings.prices,
+            made: Mutex::default(),
+        })
+    }
+
+    fn pipe(&self, purpose: &str) -> String {
+        if let Some(name) = self.pipes.get(purpose) {
+            return name.clone();
+        }
+        PIPES
+            .iter()
+            .find(|(known, _)| *known == purpose)
+            .map_or_else(
+                || format!("deliberate-{purpose}-v1"),
+                |(_, name)| (*name).to_owned(),
+            )
+    }
+
+    async fn ask(&self, ask: &Ask, deadline: Instant) -> Result<Reply, ThinkError> {
+        let pipe = self.pipe(ask.purpose.as_str());
+        let request = Request::post("/v1/pipes/run", &run_body(&pipe, ask));
+        let mut answered = self.http.send(&request, deadline).await?;
+        if answered.status == 404 {
+            self.make(&pipe, ask, deadline).await?;
+            answered = self.http.send(&request, deadline).await?;
+        }
+        self.read(&answered, pipe)
+    }
+
+    /// Makes a pipe, once in a process: who comes second waits and finds it made.
+    async fn make(&self, pipe: &str, ask: &Ask, deadline: Instant) -> Result<(), ThinkError> {
+        let made = {
+            let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(pipe.to_owned()).or_default())
+        };
+        let mut made = made.lock().await;
+        if *made {
+            return Ok(());
+        }
+        let body = json!({
+            "name": pipe,
+            "description": format!("Made by Deliberate for asks of the purpose «{}»", ask.purpose.as_str()),
+            "model": self.model,
+            // A pipe of this name may be the user's own: it is never overwritten.
+            "upsert": false,
+            // Langbase's defaults are «public» and «store everything».
+            "status": "private",
+            "store": false,
+            "stream": false,
+            "json": true,
+            "temperature": self.temperature.unwrap_or(ask.temperature),
+            "max_tokens": self.max_tokens.unwrap_or(ask.max_tokens),
+        });
+        let answered = self
+            .http
+            .send(&Request::post("/v1/pipes", &body), deadline)
+            .await?;
+        // 409: it is there already, made by someone else at this moment.
+        if !answered.is_success() && answered.status != 409 {
+            return Err(self.http.api_error(&answered));
+        }
+        tracing::info!(pipe, "made the pipe {pipe}");
+        *made = true;
+        Ok(())
+    }
+
+    fn read(&self, answered: &Answered, pipe: String) -> Result<Reply, ThinkError> {
+        let body = self.http.json(answered)?;
+        if body.get("success") == Some(&Value::Bool(false)) {
+            return Err(self.failure(answered.status, &body));
+        }
+        // The documented answer nests the model's completion; the SDK's is flat.
+        let raw = body
+            .get("raw")
+            .filter(|raw| raw.is_object())
+            .unwrap_or(&body);
+        let choice = raw.pointer("/choices/0");
+        let text = match body.get("completion") {
+            Some(Value::Null) | None => choice
+                .and_then(|choice| choice.pointer("/message/content"))
+                .map(|content| wire::content(Some(content))),
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        let Some(text) = text else {
+            if body.get("error").is_some() {
+                return Err(self.failure(answered.status, &body));
+            }
+            return Err(self.http.unusable(
+                "the response has no completion; check the base URL".to_owned(),
+                &body.to_string(),
+            ));
+        };
+        let thread = answered
+            .headers
+            .get("lb-thread-id")
+            .and_then(|id| id.to_str().ok())
+            .map(str::to_owned);
+        let reason = choice.and_then(|choice| choice.get("finish_reason"));
+        let usage = raw.get("usage").or_else(|| body.get("usage"));
+        Ok(Reply {
+            text,
+            finish: wire::finish(reason.or_else(|| body.get("finish_reason"))),
+            model: wire::text(raw, "model").or_else(|| wire::text(&body, "model")),
+            pipe: Some(pipe),
+            thread: thread.or_else(|| wire::text(&body, "threadId")),
+            usage: Prices::applied(self.prices, wire::usage(usage)),
+        })
+    }
+
+    /// The error that stands in a response with a good status.
+    fn failure(&self, status: u16, body: &Value) -> ThinkError {
+        let error = body.get("error").unwrap_or(body);
+        let status = error
+            .get("status")
+            .and_then(Value::as_u64)
+            .and_then(|status| u16::try_from(status).ok())
+            .unwrap_or(status);
+        let message = wire::text(error, "message")
+            .or_else(|| error.as_str().map(str::to_owned))
+            .unwrap_or_else(|| "it failed without saying why".to_owned());
+        self.http.api_error_saying(status, message)
+    }
+}
+
+fn run_body(pipe: &str, ask: &Ask) -> Value {
+    let mut body = json!({
+        "name": pipe,
+        "messages": wire::messages_with_system(ask),
+        "stream": false,
+    });
+    let Some(fields) = body.as_object_mut() else {
+        return body;
+    };
+    if !ask.variables.is_empty() {
+        let variables = ask
+            .variables
+            .iter()
+            .map(|(name, value)| json!({"name": name, "value": value}))
+            .collect();
+        fields.insert("variables".to_owned(), Value::Array(variables));
+    }
+    if let Some(thread) = &ask.thread {
+        fields.insert("threadId".to_owned(), json!(thread));
+    }
+    body
+}
+
+impl Thinker for Langbase {
+    fn name(&self) -> &str {
+        self.http.provider()
+    }
+
+    fn think<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(self.ask(ask, deadline))
+    }
+}

@@ -1,0 +1,217 @@
+//! Chat completions, the format of `OpenAI` and of most others: local servers, routers, vendors.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use tokio::{sync::OnceCell, time::Instant};
+
+use super::{
+    dialect::Dialect,
+    wire::{self, Prices},
+};
+use crate::{
+    Ask, Finish, JsonMode, Reply, ThinkError, Thinker, TokenLimit,
+    discover::first_model,
+    http::{Auth, Endpoint, Http, HttpSettings, RateHeaders, Request},
+    vendors::Vendor,
+};
+
+const RATE_HEADERS: RateHeaders = RateHeaders {
+    remaining: "x-ratelimit-remaining-requests",
+    reset: "x-ratelimit-reset-requests",
+};
+
+/// How an endpoint of the `OpenAI` kind is reached.
+#[derive(Debug, Clone)]
+pub struct OpenAiSettings {
+    /// The name for logs and records: the vendor's, or `openai-compatible`.
+    pub name: String,
+    /// Up to and without `/chat/completions`.
+    pub base_url: String,
+    /// The key; without one no `Authorization` is sent.
+    pub api_key: Option<SecretString>,
+    /// The model; without one the endpoint's first is taken.
+    pub model: Option<String>,
+    /// How it is told to write JSON, to begin with.
+    pub json: JsonMode,
+    /// Under which name it takes the limit of tokens, to begin with.
+    pub max_tokens: TokenLimit,
+    /// Time limits, retries, pace.
+    pub http: HttpSettings,
+    /// What it costs, if the endpoint does not say.
+    pub prices: Option<Prices>,
+}
+
+impl OpenAiSettings {
+    /// The settings of a known vendor.
+    pub fn of(vendor: &Vendor, api_key: Option<SecretString>) -> Self {
+        Self {
+            name: vendor.name.clone(),
+            base_url: vendor.base_url.clone(),
+            api_key,
+            model: vendor.default_model.clone(),
+            json: vendor.json,
+            max_tokens: vendor.max_tokens,
+            http: HttpSettings::default(),
+            prices: None,
+        }
+    }
+
+    /// The settings of an endpoint of which only the URL is known.
+    pub fn at(base_url: impl Into<String>) -> Self {
+        Self {
+            name: "openai-compatible".to_owned(),
+            base_url: base_url.into(),
+            api_key: None,
+            model: None,
+            json: JsonMode::default(),
+            max_tokens: TokenLimit::default(),
+            http: HttpSettings::default(),
+            prices: None,
+        }
+    }
+}
+
+/// Thinks with an endpoint of the `OpenAI` kind.
+pub struct OpenAi {
+    http: Http,
+    configured_model: Option<String>,
+    found_model: OnceCell<String>,
+    dialect: Mutex<Dialect>,
+    prices: Option<Prices>,
+}
+
+impl OpenAi {
+    /// Checks the settings; nothing is sent yet.
+    pub fn new(settings: OpenAiSettings) -> Result<Self, ThinkError> {
+        let http = Http::new(Endpoint {
+            provider: settings.name,
+            base_url: settings.base_url,
+            auth: settings.api_key.map_or(Auth::None, Auth::Bearer),
+            headers: &[],
+            rate_headers: RATE_HEADERS,
+            settings: settings.http,
+        })?;
+        Ok(Self {
+            http,
+            configured_model: settings.model,
+            found_model: OnceCell::new(),
+            dialect: Mutex::new(Dialect {
+                json: settings.json,
+                token_limit: settings.max_tokens,
+                temperature: true,
+            }),
+            prices: settings.prices,
+        })
+    }
+
+    async fn ask(&self, ask: &Ask, deadline: Instant) -> Result<Reply, ThinkError> {
+        let model = self.model(deadline).await?;
+        let messages = wire::messages_with_system(ask);
+        for _ in 0..=Dialect::MAX_STEPS {
+            let dialect = *self.dialect();
+            let mut body = Map::new();
+            body.insert("model".to_owned(), json!(model));
+            body.insert("messages".to_owned(), json!(messages));
+            body.insert("stream".to_owned(), json!(false));
+            dialect.put(ask, &mut body);
+            let request = Request::post("/chat/completions", &Value::Object(body));
+            let answered = self.http.send(&request, deadline).await?;
+            if answered.is_success() {
+                return self.read(&self.http.json(&answered)?);
+            }
+            let Some(simpler) = dialect.simpler(answered.status, &answered.text()) else {
+                return Err(self.http.api_error(&answered));
+            };
+            tracing::debug!(
+                provider = self.name(),
+                ?simpler,
+                "the endpoint takes a simpler form"
+            );
+            let mut known = self.dialect();
+            // Another call may have learned something else meanwhile.
+            if *known == dialect {
+                *known = simpler;
+            }
+        }
+        Err(self
+            .http
+            .api_error_saying(400, "it refuses the request in every form".to_owned()))
+    }
+
+    fn dialect(&self) -> std::sync::MutexGuard<'_, Dialect> {
+        self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn model(&self, deadline: Instant) -> Result<&str, ThinkError> {
+        if let Some(model) = &self.configured_model {
+            return Ok(model);
+        }
+        let model = self
+            .found_model
+            .get_or_try_init(|| async {
+                let answered = self.http.send(&Request::get("/models"), deadline).await?;
+                let listed = self.http.json(&answered)?;
+                first_model(&listed).ok_or_else(|| ThinkError::Misconfigured {
+                    provider: self.name().to_owned(),
+                    reason: "no model is set, and the endpoint offers none".to_owned(),
+                })
+            })
+            .await?;
+        Ok(model)
+    }
+
+    fn read(&self, completion: &Value) -> Result<Reply, ThinkError> {
+        // Routers put errors of the model's host into a success.
+        if let Some(error) = completion.get("error").filter(|error| !error.is_null()) {
+            let status = error.get("code").and_then(Value::as_u64);
+            return Err(self.http.api_error_saying(
+                status
+                    .and_then(|status| u16::try_from(status).ok())
+                    .unwrap_or(200),
+                wire::text(error, "message").unwrap_or_else(|| error.to_string()),
+            ));
+        }
+        let Some(choice) = completion.pointer("/choices/0") else {
+            return Err(self.http.unusable(
+                "the response has no choices; check the base URL".to_owned(),
+                &completion.to_string(),
+            ));
+        };
+        let message = choice.get("message");
+        let refusal = message
+            .and_then(|message| wire::text(message, "refusal"))
+            .filter(|refusal| !refusal.is_empty());
+        let (text, finish) = match refusal {
+            Some(refusal) => (refusal, Finish::Refusal),
+            None => (
+                wire::content(message.and_then(|message| message.get("content"))),
+                wire::finish(choice.get("finish_reason")),
+            ),
+        };
+        Ok(Reply {
+            text,
+            finish,
+            model: wire::text(completion, "model"),
+            pipe: None,
+            thread: None,
+            usage: Prices::applied(self.prices, wire::usage(completion.get("usage"))),
+        })
+    }
+}
+
+impl Thinker for OpenAi {
+    fn name(&self) -> &str {
+        self.http.provider()
+    }
+
+    fn think<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(self.ask(ask, deadline))
+    }
+}

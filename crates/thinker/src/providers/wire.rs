@@ -1,0 +1,93 @@
+//! What the chat formats have in common.
+
+use serde_json::{Value, json};
+
+use crate::{Ask, Finish, Role, Usage};
+
+/// What tokens cost, in US dollars for a million.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prices {
+    /// A million tokens sent.
+    pub input_per_mtok: f64,
+    /// A million tokens received.
+    pub output_per_mtok: f64,
+}
+
+impl Prices {
+    /// What this usage costs, unless the provider said so itself.
+    pub(super) fn applied(prices: Option<Self>, mut usage: Usage) -> Usage {
+        if let (None, Some(prices)) = (usage.cost_usd, prices) {
+            let sent = usage.prompt_tokens as f64 * prices.input_per_mtok;
+            let received = usage.completion_tokens as f64 * prices.output_per_mtok;
+            usage.cost_usd = Some((sent + received) / 1e6);
+        }
+        usage
+    }
+}
+
+/// The conversation without the standing instructions.
+pub(super) fn messages(ask: &Ask) -> Vec<Value> {
+    ask.messages
+        .iter()
+        .map(|message| {
+            let role = match message.role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            json!({"role": role, "content": message.text})
+        })
+        .collect()
+}
+
+/// The conversation with the standing instructions before it.
+pub(super) fn messages_with_system(ask: &Ask) -> Vec<Value> {
+    let mut all = vec![json!({"role": "system", "content": super::system_with_schema(ask)})];
+    all.extend(messages(ask));
+    all
+}
+
+/// The usage of a chat completion; tokens under either of their two names.
+pub(super) fn usage(usage: Option<&Value>) -> Usage {
+    let tokens = |names: [&str; 2]| {
+        names
+            .iter()
+            .find_map(|name| usage?.get(name)?.as_u64())
+            .unwrap_or_default()
+    };
+    Usage {
+        prompt_tokens: tokens(["prompt_tokens", "input_tokens"]),
+        completion_tokens: tokens(["completion_tokens", "output_tokens"]),
+        cost_usd: usage.and_then(|usage| usage.get("cost")?.as_f64()),
+    }
+}
+
+/// Why a chat completion ended.
+pub(super) fn finish(reason: Option<&Value>) -> Finish {
+    match reason.and_then(Value::as_str) {
+        Some("length" | "max_tokens" | "model_context_window_exceeded") => Finish::Length,
+        Some("content_filter" | "refusal") => Finish::Refusal,
+        _ => Finish::Stop,
+    }
+}
+
+/// The text of a message: a string, or parts of which some are text.
+pub(super) fn content(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter(|part| {
+                part.get("type")
+                    .and_then(Value::as_str)
+                    .is_none_or(|kind| kind == "text" || kind == "output_text")
+            })
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+/// A text field.
+pub(super) fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name)?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,12 @@
+//! Cutting texts to a length, with a mark.
+
+/// At most `most` characters of `text`; a cut is marked.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let kept = text.get(..end).unwrap_or_default();
+            format!("{kept}…")
+        }
+    }
+}

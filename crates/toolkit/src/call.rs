@@ -1,0 +1,237 @@
+//! What a running tool has at hand: reading the store, asking the model, telling its progress.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use deliberate_core::{Session, SessionId, Spent, Timestamp};
+use deliberate_store::Store;
+use deliberate_thinker::{Ask, ClientDriven, Reply, Thinker, ask_for};
+use serde::de::DeserializeOwned;
+use tokio::{sync::OnceCell, time::Instant};
+
+use crate::{Caller, Issue, Kind, Parts, Progress, ToolError};
+
+/// One run of a tool.
+pub struct Call {
+    parts: Arc<Parts>,
+    caller: Caller,
+    mind: OnceCell<Mind>,
+    deadline: Instant,
+    said: Mutex<Said>,
+    bill: Mutex<Bill>,
+}
+
+/// Who thinks in this call.
+enum Mind {
+    /// A model that can be asked now.
+    Model(Arc<dyn Thinker>),
+    /// The client, between calls.
+    Client(Arc<ClientDriven>),
+}
+
+/// What asking cost, and whom.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Bill {
+    pub(crate) pipe: Option<String>,
+    pub(crate) spent: Spent,
+}
+
+/// The progress told so far.
+#[derive(Default)]
+struct Said {
+    done: f64,
+    total: Option<f64>,
+    message: String,
+}
+
+/// A model's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thinking<T> {
+    /// What was asked for.
+    pub value: T,
+    /// The provider's conversation, to continue it.
+    pub thread: Option<String>,
+}
+
+/// How much a sign of life adds to the progress: it must grow, and must not look like work.
+const SIGN_OF_LIFE: f64 = 0.001;
+
+impl Call {
+    pub(crate) fn new(
+        parts: Arc<Parts>,
+        caller: Caller,
+        deadline: Instant,
+        replies: Option<BTreeMap<String, String>>,
+    ) -> Self {
+        let mind = replies.map(|replies| Mind::Client(Arc::new(ClientDriven::new(replies))));
+        Self {
+            parts,
+            caller,
+            mind: OnceCell::new_with(mind),
+            deadline,
+            said: Mutex::default(),
+            bill: Mutex::default(),
+        }
+    }
+
+    /// What is remembered; for reading.
+    pub fn store(&self) -> &dyn Store {
+        self.parts.store.as_ref()
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.parts.clock.now()
+    }
+
+    /// A new id of the wanted kind.
+    pub fn fresh<Id: From<String>>(&self) -> Id {
+        Id::from(self.parts.ids.fresh().to_string())
+    }
+
+    /// How many tokens of earlier reasoning an ask may carry.
+    pub fn context_tokens(&self) -> usize {
+        self.parts.bounds.context_tokens
+    }
+
+    /// The session of that id, or the error that says there is none.
+    pub async fn session(&self, id: &SessionId) -> Result<Session, ToolError> {
+        let session = self.store().session(id).await?;
+        session.ok_or_else(|| ToolError::NotFound {
+            what: Kind::Session,
+            id: deliberate_core::cut_to_chars(id.as_str(), 80),
+        })
+    }
+
+    /// `text`, if it says anything and is not too long for the settings.
+    pub fn checked_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
+        let limit = self.parts.bounds.content_chars;
+        if text.trim().is_empty() {
+            let issue = Issue::new(field, "must not be empty").given(&text.into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        // Bytes first: counting the characters of a huge text is itself work.
+        if text.len() > limit && text.chars().count() > limit {
+            let rule = format!("must have at most {limit} characters");
+            let issue = Issue::new(field, rule).given(&text.into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        Ok(text)
+    }
+
+    /// Asks the model for a `T`. `from_plain` makes one of an answer that is plain text.
+    pub async fn think<T: DeserializeOwned>(
+        &self,
+        ask: Ask,
+        from_plain: Option<fn(String) -> T>,
+    ) -> Result<Thinking<T>, ToolError> {
+        let mind = self.mind().await;
+        let thinker: &dyn Thinker = match mind {
+            Mind::Model(model) => model.as_ref(),
+            Mind::Client(client) => client.as_ref(),
+        };
+        match ask_for(thinker, ask, from_plain, self.deadline).await {
+            Ok(answer) => {
+                self.charge(thinker.name(), &answer.replies);
+                let thread = answer.replies.iter().rev().find_map(|reply| reply.thread.clone());
+                Ok(Thinking {
+                    value: answer.value,
+                    thread,
+                })
+            }
+            Err(failed) => {
+                self.charge(thinker.name(), &failed.replies);
+                Err(failed.error.into())
+            }
+        }
+    }
+
+    async fn mind(&self) -> &Mind {
+        self.mind
+            .get_or_init(|| async {
+                match self.parts.minds.choose(self.caller.mind.clone()).await {
+                    Some(model) => Mind::Model(model),
+                    None => Mind::Client(Arc::default()),
+                }
+            })
+            .await
+    }
+
+    /// The client's side of thinking, if it is the client who thinks.
+    pub(crate) fn client_driven(&self) -> Option<&ClientDriven> {
+        match self.mind.get()? {
+            Mind::Client(client) => Some(client),
+            Mind::Model(_) => None,
+        }
+    }
+
+    fn charge(&self, thinker: &str, replies: &[Reply]) {
+        let mut bill = self.bill.lock().unwrap_or_else(PoisonError::into_inner);
+        for reply in replies {
+            let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
+            bill.pipe = Some(pipe);
+            let spent = &mut bill.spent;
+            spent.model = reply.model.clone().or_else(|| spent.model.take());
+            spent.model_calls += 1;
+            spent.prompt_tokens += whole(reply.usage.prompt_tokens);
+            spent.completion_tokens += whole(reply.usage.completion_tokens);
+            if let Some(cost) = reply.usage.cost_usd {
+                spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
+            }
+        }
+    }
+
+    pub(crate) fn bill(&self) -> Bill {
+        self.bill
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Tells the client how far the call has come.
+    pub fn progress(&self, done: f64, total: Option<f64>, message: &str) {
+        let Some(hears) = &self.caller.progress else {
+            return;
+        };
+        let update = {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.done = done.max(said.done + SIGN_OF_LIFE);
+            said.total = total;
+            message.clone_into(&mut said.message);
+            said.update()
+        };
+        hears(update);
+    }
+
+    /// Tells the client that the call still runs, so that it does not give up.
+    pub(crate) fn sign_of_life(&self) {
+        let Some(hears) = &self.caller.progress else {
+            return;
+        };
+        let update = {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.done += SIGN_OF_LIFE;
+            if said.message.is_empty() {
+                "working".clone_into(&mut said.message);
+            }
+            said.update()
+        };
+        hears(update);
+    }
+}
+
+impl Said {
+    fn update(&self) -> Progress {
+        Progress {
+            done: self.done,
+            total: self.total,
+            message: self.message.clone(),
+        }
+    }
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

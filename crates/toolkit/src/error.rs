@@ -1,0 +1,257 @@
+//! What a call can end with instead of an answer.
+//!
+//! Each error has a stable code (the names the documents use), one sentence, and a hint at the
+//! next step. Nothing here carries a path, a secret or a stack.
+
+use deliberate_core::Mode;
+use deliberate_store::StoreError;
+use deliberate_thinker::ThinkError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// There is no such tool.
+    #[error("there is no tool named {name:?}")]
+    UnknownTool {
+        /// What was asked for.
+        name: String,
+        /// The tool with the most similar name.
+        nearest: Option<String>,
+    },
+    /// The arguments break the tool's rules.
+    #[error("{}", Issue::sentences(.0))]
+    Invalid(Vec<Issue>),
+    /// Something named by an id is not there.
+    #[error("there is no {what} with id {id:?}")]
+    NotFound {
+        /// The kind of thing.
+        what: Kind,
+        /// The id.
+        id: String,
+    },
+    /// The session reasons in another way.
+    #[error("session {id:?} is in {mode} mode, and this tool works on {wanted} sessions")]
+    WrongMode {
+        /// The session.
+        id: String,
+        /// The mode it has.
+        mode: Mode,
+        /// The mode the tool needs.
+        wanted: Mode,
+    },
+    /// The model could not be asked, or gave nothing usable.
+    #[error(transparent)]
+    Think(#[from] ThinkError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The call took too long.
+    #[error("the call was stopped after {limit_ms} ms, its limit")]
+    Timeout {
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// The client took the call back.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// Too many calls at once.
+    #[error("{running} calls are running already, the most that are allowed")]
+    Overloaded {
+        /// How many.
+        running: usize,
+    },
+    /// A fault in the program.
+    #[error("the tool failed because of a fault in the program; nothing was changed")]
+    Internal,
+}
+
+/// The kinds of thing an id can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A session.
+    Session,
+    /// A thought.
+    Thought,
+    /// A branch.
+    Branch,
+    /// A checkpoint.
+    Checkpoint,
+    /// A graph.
+    Graph,
+    /// A node.
+    Node,
+    /// A suspended call.
+    Suspension,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Session => "session",
+            Self::Thought => "thought",
+            Self::Branch => "branch",
+            Self::Checkpoint => "checkpoint",
+            Self::Graph => "graph",
+            Self::Node => "node",
+            Self::Suspension => "suspended call",
+        })
+    }
+}
+
+impl ToolError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownTool { .. } => "UnknownTool",
+            Self::Invalid(_) => "Validation",
+            Self::NotFound { what, .. } => match what {
+                Kind::Session => "SessionNotFound",
+                Kind::Thought => "ThoughtNotFound",
+                Kind::Branch => "BranchNotFound",
+                Kind::Checkpoint => "CheckpointNotFound",
+                Kind::Graph => "GraphNotFound",
+                Kind::Node => "NodeNotFound",
+                Kind::Suspension => "SuspensionNotFound",
+            },
+            Self::WrongMode { .. } => "WrongMode",
+            Self::Think(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Timeout { .. } => "Timeout",
+            Self::Cancelled => "Cancelled",
+            Self::Overloaded { .. } => "Overloaded",
+            Self::Internal => "Internal",
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::UnknownTool { nearest, .. } => match nearest {
+                Some(name) => format!("Did you mean {name}?"),
+                None => "List the tools to see their names.".to_owned(),
+            },
+            Self::Invalid(_) => "Correct the arguments and call again.".to_owned(),
+            Self::NotFound { what, .. } => match what {
+                Kind::Session => {
+                    "Leave session_id out to begin a new session, or use one that a call answered."
+                        .to_owned()
+                }
+                Kind::Suspension => {
+                    "It may have expired; make the original call again.".to_owned()
+                }
+                _ => "Use an id that an earlier call answered.".to_owned(),
+            },
+            Self::WrongMode { mode, .. } => {
+                format!("Use a {mode} tool on it, or leave session_id out to begin a new session.")
+            }
+            Self::Think(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
+            Self::Timeout { .. } => "Call again, or ask for less at once.".to_owned(),
+            Self::Cancelled => return None,
+            Self::Overloaded { .. } => "Call again in a moment.".to_owned(),
+            Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
+        };
+        Some(hint)
+    }
+
+    /// The error as data: code, message, hint, and the arguments at fault.
+    pub fn to_json(&self) -> Value {
+        let mut error = json!({ "code": self.code(), "message": self.to_string() });
+        if let Some(fields) = error.as_object_mut() {
+            if let Some(hint) = self.hint() {
+                fields.insert("hint".to_owned(), hint.into());
+            }
+            if let Self::Invalid(issues) = self {
+                fields.insert("issues".to_owned(), json!(issues));
+            }
+        }
+        error
+    }
+
+    /// What the model said that could not be used, for the record of the call.
+    pub(crate) fn unusable_answer(&self) -> Option<&str> {
+        match self {
+            Self::Think(ThinkError::InvalidResponse { answer, .. }) => Some(answer),
+            _ => None,
+        }
+    }
+}
+
+/// One thing wrong with the arguments.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Issue {
+    /// Which argument, as a path (`config.max_depth`), or `arguments` for the whole.
+    pub field: String,
+    /// The rule it breaks.
+    pub rule: String,
+    /// What was given, shortened; absent where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub did_you_mean: Option<String>,
+}
+
+impl Issue {
+    /// An argument that breaks a rule.
+    pub fn new(field: impl Into<String>, rule: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            rule: rule.into(),
+            value: None,
+            did_you_mean: None,
+        }
+    }
+
+    /// The same, showing what was given.
+    pub fn given(mut self, value: &Value) -> Self {
+        self.value = Some(deliberate_core::cut_to_chars(&value.to_string(), 80));
+        self
+    }
+
+    pub(crate) fn meant(mut self, nearest: Option<String>) -> Self {
+        self.did_you_mean = nearest;
+        self
+    }
+
+    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
+        Self::new("arguments", error.to_string())
+    }
+
+    fn sentences(issues: &[Self]) -> String {
+        let texts: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        texts.join("; ")
+    }
+}
+
+impl std::fmt::Display for Issue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.field, self.rule)?;
+        if let Some(value) = &self.value {
+            write!(f, ", got {value}")?;
+        }
+        if let Some(nearest) = &self.did_you_mean {
+            write!(f, " (did you mean {nearest:?}?)")?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the similar one of `names`, for a hint at a slip of the pen.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    // Below this a suggestion is more confusing than none.
+    const SIMILAR: f64 = 0.7;
+    let lower = wrong.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&lower, name), name))
+        .filter(|(likeness, _)| *likeness >= SIMILAR)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .map(|(_, name)| name.to_owned())
+}

@@ -1,0 +1,341 @@
+//! The one gate: [`Registry::call`].
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
+
+use deliberate_core::{
+    Change, Invocation, InvocationId, SessionId, Suspension, SuspensionId, Timestamp, cap_json,
+};
+use deliberate_store::StoreError;
+use deliberate_thinker::{Ask, Message, ThinkError};
+use futures::FutureExt;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::{sync::SemaphorePermit, time::Instant};
+
+use crate::{
+    Call, Caller, Outcome, Registry, ToolError,
+    call::Bill,
+    registry::{Action, Entry},
+    suspend::Resumption,
+    tool::AnyTool,
+};
+
+/// How often a call that says nothing gives a sign of life. Clients give up after 60 s of
+/// silence; some sooner.
+const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// With its output.
+    Done(Value),
+    /// It waits for the client's model to think.
+    NeedsReply(NeedsReply),
+}
+
+/// What the client's model has to think about before a call can go on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NeedsReply {
+    /// Names the suspended call.
+    pub id: String,
+    /// What to think about, each with a reply of its own.
+    pub asks: Vec<AskForClient>,
+    /// What to do, in a sentence.
+    pub next: String,
+}
+
+/// One ask, as a client's model reads it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AskForClient {
+    /// Names it.
+    pub key: String,
+    /// The instructions.
+    pub system: String,
+    /// What it is about.
+    pub messages: Vec<Message>,
+    /// What the reply must look like.
+    pub schema: Value,
+}
+
+impl From<Ask> for AskForClient {
+    fn from(ask: Ask) -> Self {
+        Self {
+            key: ask.key,
+            system: ask.system,
+            messages: ask.messages,
+            schema: ask.schema,
+        }
+    }
+}
+
+/// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
+struct Run<'a> {
+    entry: &'a Entry,
+    tool: &'a dyn AnyTool,
+    arguments: Value,
+    replies: Option<BTreeMap<String, String>>,
+    suspended: Option<Suspension>,
+}
+
+impl Registry {
+    /// Calls a tool. The only way in, for every side.
+    ///
+    /// Arguments are checked against the tool's schema; the call runs within the limits; it
+    /// stops when `caller` cancels it; a panic becomes an error. What it changes is committed
+    /// together with its record before the answer is given; a call that fails leaves its record
+    /// and nothing else.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        caller: Caller,
+    ) -> Result<Answer, ToolError> {
+        let entry = self.entry(name)?;
+        let begun = Begun {
+            tool: entry.about.name,
+            input: cap_json(arguments.clone(), self.parts.bounds.record_bytes),
+            at: self.parts.clock.now(),
+            instant: Instant::now(),
+        };
+        match self.prepare(entry, arguments).await {
+            Ok(Prepared::Run(run)) => self.run(run, begun, caller).await,
+            Ok(Prepared::Ended(answer)) => Ok(answer),
+            Err(error) => {
+                self.record_failure(begun, &error, Bill::default()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Finds out what the call is to run.
+    async fn prepare<'a>(
+        &'a self,
+        entry: &'a Entry,
+        arguments: Value,
+    ) -> Result<Prepared<'a>, ToolError> {
+        let arguments = entry.check(arguments)?;
+        match &entry.action {
+            Action::Run(tool) => Ok(Prepared::Run(Run {
+                entry,
+                tool: tool.as_ref(),
+                arguments,
+                replies: None,
+                suspended: None,
+            })),
+            Action::Resume => match self.resumption(arguments).await? {
+                Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
+                Resumption::Goes { suspended, replies } => {
+                    let entry = self.entry(&suspended.tool_name)?;
+                    let Action::Run(tool) = &entry.action else {
+                        return Err(ToolError::Internal);
+                    };
+                    Ok(Prepared::Run(Run {
+                        entry,
+                        tool: tool.as_ref(),
+                        arguments: suspended.arguments.clone(),
+                        replies: Some(replies),
+                        suspended: Some(suspended),
+                    }))
+                }
+            },
+        }
+    }
+
+    async fn run(
+        &self,
+        mut run: Run<'_>,
+        begun: Begun,
+        caller: Caller,
+    ) -> Result<Answer, ToolError> {
+        let limit = self.time_limit(run.entry);
+        let cancelled = caller.cancelled.clone();
+        let call = Call::new(
+            self.parts.clone(),
+            caller,
+            begun.instant + limit,
+            run.replies.take(),
+        );
+        let outcome = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Err(ToolError::Cancelled),
+            outcome = self.within_limits(&run, &call, begun.instant + limit) => outcome,
+            () = give_signs_of_life(&call) => Err(ToolError::Internal),
+        };
+        let outcome = outcome.map_err(|error| match error {
+            ToolError::Timeout { .. } => ToolError::Timeout {
+                limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+            },
+            error => error,
+        });
+        self.finish(run, begun, &call, outcome).await
+    }
+
+    fn time_limit(&self, entry: &Entry) -> Duration {
+        let most = self.parts.bounds.call_time;
+        entry.about.limits.time.map_or(most, |own| own.min(most))
+    }
+
+    /// Waits for a place among the running calls, then runs the tool until `deadline`.
+    async fn within_limits(
+        &self,
+        run: &Run<'_>,
+        call: &Call,
+        deadline: Instant,
+    ) -> Result<Outcome<Value>, ToolError> {
+        let work = async {
+            let _own = match &run.entry.running {
+                Some(running) => Some(running.acquire().await.map_err(|_| ToolError::Internal)?),
+                None => None,
+            };
+            let _place = self.place().await?;
+            let work = run.tool.run(run.arguments.clone(), call);
+            AssertUnwindSafe(work)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| {
+                    tracing::error!(tool = run.entry.about.name, "a tool panicked");
+                    Err(ToolError::Internal)
+                })
+        };
+        tokio::time::timeout_at(deadline, work)
+            .await
+            .unwrap_or(Err(ToolError::Timeout { limit_ms: 0 }))
+    }
+
+    async fn place(&self) -> Result<SemaphorePermit<'_>, ToolError> {
+        if let Ok(place) = self.running.try_acquire() {
+            return Ok(place);
+        }
+        let _waits = self
+            .waiting
+            .try_acquire()
+            .map_err(|_| ToolError::Overloaded {
+                running: self.parts.bounds.running_calls,
+            })?;
+        self.running.acquire().await.map_err(|_| ToolError::Internal)
+    }
+
+    /// Commits what the run came to, and gives the answer.
+    async fn finish(
+        &self,
+        run: Run<'_>,
+        begun: Begun,
+        call: &Call,
+        outcome: Result<Outcome<Value>, ToolError>,
+    ) -> Result<Answer, ToolError> {
+        let bill = call.bill();
+        let suspended = run.suspended.as_ref().map(|it| it.id.clone());
+        let (answer, session, mut changes) = match outcome {
+            Ok(outcome) => {
+                let mut changes = outcome.changes;
+                if let Some(suspended) = &run.suspended {
+                    changes.push(Change::EndSuspension {
+                        id: suspended.id.clone(),
+                        outcome: outcome.output.clone(),
+                    });
+                }
+                (Answer::Done(outcome.output), outcome.session, changes)
+            }
+            Err(ToolError::Think(ThinkError::Pending)) => {
+                let (needs, suspension) = self.suspend(run.entry, run.arguments, run.suspended, call)?;
+                (Answer::NeedsReply(needs), None, vec![Change::Suspend(suspension)])
+            }
+            Err(error) => {
+                self.record_failure(begun, &error, bill).await;
+                return Err(error);
+            }
+        };
+        let output = match &answer {
+            Answer::Done(output) => output.clone(),
+            Answer::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
+        };
+        let record = self.record(&begun, bill.clone(), session, Ok(output));
+        changes.push(Change::AddInvocation(record));
+        match (self.parts.store.commit(changes).await, suspended) {
+            (Ok(()), _) => Ok(answer),
+            // Someone else resumed the same call and was first: theirs is the answer.
+            (Err(StoreError::AlreadyEnded), Some(id)) => self.ended_answer(&id).await,
+            (Err(error), _) => {
+                let error = ToolError::from(error);
+                self.record_failure(begun, &error, bill).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn ended_answer(&self, id: &SuspensionId) -> Result<Answer, ToolError> {
+        let suspension = self.parts.store.suspension(id).await?;
+        let outcome = suspension.and_then(|it| it.outcome);
+        outcome.map(Answer::Done).ok_or(ToolError::Internal)
+    }
+
+    /// Records a call that failed. If that fails too, the caller still hears of the first
+    /// failure.
+    async fn record_failure(&self, begun: Begun, error: &ToolError, bill: Bill) {
+        tracing::info!(
+            tool = begun.tool,
+            code = error.code(),
+            took_ms = u64::try_from(begun.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "a call failed"
+        );
+        let record = self.record(&begun, bill, None, Err(error));
+        let commit = self.parts.store.commit(vec![Change::AddInvocation(record)]);
+        if let Err(error) = commit.await {
+            tracing::warn!(%error, "a failed call could not be recorded");
+        }
+    }
+
+    fn record(
+        &self,
+        begun: &Begun,
+        bill: Bill,
+        session: Option<SessionId>,
+        outcome: Result<Value, &ToolError>,
+    ) -> Invocation {
+        let named = || begun.input.get("session_id").and_then(Value::as_str).map(SessionId::from);
+        let (output, error) = match outcome {
+            Ok(output) => (Some(output), None),
+            Err(error) => {
+                let said = error.unusable_answer();
+                (said.map(|said| json!({ "unusable_answer": said })), Some(error))
+            }
+        };
+        Invocation {
+            id: InvocationId::from(self.parts.ids.fresh()),
+            session_id: session.or_else(named),
+            tool_name: begun.tool.to_owned(),
+            input: begun.input.clone(),
+            output: output.map(|output| cap_json(output, self.parts.bounds.record_bytes)),
+            pipe_name: bill.pipe,
+            latency_ms: i64::try_from(begun.instant.elapsed().as_millis()).ok(),
+            success: error.is_none(),
+            error: error.map(ToString::to_string),
+            error_code: error.map(|error| error.code().to_owned()),
+            spent: bill.spent,
+            created_at: begun.at,
+        }
+    }
+}
+
+enum Prepared<'a> {
+    Run(Run<'a>),
+    /// A suspended call that had ended already; its answer is given again.
+    Ended(Answer),
+}
+
+/// What is known of a call when it begins.
+struct Begun {
+    tool: &'static str,
+    /// The arguments, shortened for the record.
+    input: Value,
+    at: Timestamp,
+    instant: Instant,
+}
+
+/// Never ends.
+async fn give_signs_of_life(call: &Call) {
+    loop {
+        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
+        call.sign_of_life();
+    }
+}

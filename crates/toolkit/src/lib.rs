@@ -1,0 +1,28 @@
+//! What a tool is, and the one gate every call goes through.
+//!
+//! A [`Tool`] has a name, a typed input and output, and a `run` that returns its output
+//! **together with its changes**; it writes nothing itself. [`Registry::call`] is the gate: it
+//! checks the arguments, holds the limits, stops what is cancelled, catches what panics, and
+//! commits the changes with the record of the call in one transaction. Because nothing is
+//! written before the end, a call can be run again from its start: that is how a call waits
+//! for its client's model (`suspend`).
+//!
+//! The crate knows nothing of MCP, SQL or HTTP.
+
+mod call;
+mod caller;
+mod error;
+mod gate;
+mod registry;
+mod schema;
+mod suspend;
+mod tool;
+
+pub use call::{Call, Thinking};
+pub use caller::{Caller, Minds, OneMind, Progress};
+pub use error::{Issue, Kind, ToolError};
+pub use gate::{Answer, AskForClient, NeedsReply};
+pub use registry::{Bounds, Listing, Parts, Registry};
+pub use schema::answer_schema;
+pub use suspend::RESUME;
+pub use tool::{About, Annotations, Limits, Outcome, Tool};

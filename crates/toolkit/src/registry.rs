@@ -1,0 +1,197 @@
+//! The tools there are, and what they share.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use deliberate_core::{Clock, IdSource};
+use deliberate_store::Store;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::{
+    About, Minds, Tool, ToolError,
+    error::nearest,
+    schema::Checker,
+    suspend::{self, Resume},
+    tool::AnyTool,
+};
+
+/// What every call is run with.
+pub struct Parts {
+    /// What is remembered.
+    pub store: Arc<dyn Store>,
+    /// Who thinks.
+    pub minds: Arc<dyn Minds>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where new ids come from.
+    pub ids: Arc<dyn IdSource>,
+    /// What calls may take.
+    pub bounds: Bounds,
+}
+
+/// What calls may take, all tools together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// The longest a call may run.
+    pub call_time: Duration,
+    /// Calls that may run at once.
+    pub running_calls: usize,
+    /// Calls that may wait for one of those to end.
+    pub waiting_calls: usize,
+    /// The longest text a caller may give to think about, in characters.
+    pub content_chars: usize,
+    /// Tokens of earlier reasoning that an ask may carry.
+    pub context_tokens: usize,
+    /// What the record of a call keeps of its arguments, and of its answer, in bytes.
+    pub record_bytes: usize,
+    /// How long a suspended call waits for its replies.
+    pub suspension_time: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            call_time: Duration::from_secs(300),
+            running_calls: 256,
+            waiting_calls: 1_024,
+            content_chars: 100_000,
+            context_tokens: 6_000,
+            record_bytes: 8_192,
+            suspension_time: Duration::from_secs(7 * 24 * 3_600),
+        }
+    }
+}
+
+/// The tools of a server, in the order they are listed.
+pub struct Registry {
+    pub(crate) parts: Arc<Parts>,
+    entries: Vec<Entry>,
+    pub(crate) running: Semaphore,
+    pub(crate) waiting: Semaphore,
+}
+
+pub(crate) struct Entry {
+    pub(crate) about: About,
+    pub(crate) action: Action,
+    pub(crate) running: Option<Semaphore>,
+    input_schema: OnceLock<Value>,
+    output_schema: OnceLock<Value>,
+    checker: OnceLock<Checker>,
+}
+
+/// What calling an entry does.
+pub(crate) enum Action {
+    /// Runs a tool.
+    Run(Box<dyn AnyTool>),
+    /// Runs a suspended call again, with the replies it waited for.
+    Resume,
+}
+
+/// A tool as a client sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Listing<'a> {
+    /// Name, title, description, annotations.
+    pub about: &'a About,
+    /// The schema of its arguments.
+    pub input_schema: &'a Value,
+    /// The schema of its answer.
+    pub output_schema: &'a Value,
+}
+
+impl Registry {
+    /// A registry that so far can only resume.
+    pub fn new(parts: Parts) -> Self {
+        let bounds = &parts.bounds;
+        Self {
+            running: Semaphore::new(bounds.running_calls),
+            waiting: Semaphore::new(bounds.waiting_calls),
+            entries: vec![Entry::new(Resume::about(), Action::Resume)],
+            parts: Arc::new(parts),
+        }
+    }
+
+    /// The registry with one more tool, listed after those before it. `reasoning_resume` stays
+    /// last.
+    pub fn with(mut self, tool: impl Tool) -> Self {
+        let entry = Entry::new(tool.about(), Action::Run(Box::new(tool)));
+        let last = self.entries.len().saturating_sub(1);
+        self.entries.insert(last, entry);
+        self
+    }
+
+    /// The tools, in their order.
+    pub fn list(&self) -> impl Iterator<Item = Listing<'_>> {
+        self.entries.iter().map(Entry::listing)
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<Listing<'_>> {
+        self.entry(name).ok().map(Entry::listing)
+    }
+
+    /// What is remembered.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Result<&Entry, ToolError> {
+        self.entries
+            .iter()
+            .find(|entry| entry.about.name == name)
+            .ok_or_else(|| ToolError::UnknownTool {
+                name: deliberate_core::cut_to_chars(name, 80),
+                nearest: nearest(name, self.entries.iter().map(|entry| entry.about.name)),
+            })
+    }
+}
+
+impl Entry {
+    fn new(about: About, action: Action) -> Self {
+        Self {
+            running: about.limits.at_once.map(Semaphore::new),
+            about,
+            action,
+            input_schema: OnceLock::new(),
+            output_schema: OnceLock::new(),
+            checker: OnceLock::new(),
+        }
+    }
+
+    fn listing(&self) -> Listing<'_> {
+        Listing {
+            about: &self.about,
+            input_schema: self.input_schema(),
+            output_schema: self.output_schema(),
+        }
+    }
+
+    fn input_schema(&self) -> &Value {
+        self.input_schema.get_or_init(|| match &self.action {
+            Action::Run(tool) => tool.input_schema(),
+            Action::Resume => suspend::input_schema(),
+        })
+    }
+
+    fn output_schema(&self) -> &Value {
+        self.output_schema.get_or_init(|| match &self.action {
+            Action::Run(tool) => tool.output_schema(),
+            Action::Resume => suspend::output_schema(),
+        })
+    }
+
+    /// Checks arguments. The checker is made on the first call, because making one for every
+    /// tool would be felt at the start.
+    pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
+        let checker = match self.checker.get() {
+            Some(checker) => checker,
+            None => {
+                let made = Checker::new(self.input_schema())?;
+                self.checker.get_or_init(|| made)
+            }
+        };
+        checker.check(arguments)
+    }
+}

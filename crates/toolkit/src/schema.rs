@@ -1,0 +1,360 @@
+//! JSON Schemas from types, and checking arguments against them.
+//!
+//! Schemas are written small, because every client pays for them with its context: everything
+//! inline, no titles, no dialect, optional fields simply not required.
+
+use std::collections::BTreeSet;
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::{Issue, ToolError, error::nearest};
+
+/// The schema of what a model is asked to answer.
+pub fn answer_schema<T: JsonSchema>() -> Value {
+    generate::<T>()
+}
+
+/// The schema of what a tool takes.
+pub(crate) fn of_input<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>();
+    without_null(&mut schema);
+    schema
+}
+
+/// The schema of what a tool answers. A tool that thinks may answer `needs_reply` instead.
+pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
+    let mut schema = generate::<T>();
+    if !thinks {
+        return schema;
+    }
+    let Some(fields) = schema.as_object_mut() else {
+        return schema;
+    };
+    let required = fields.remove("required").unwrap_or_else(|| json!([]));
+    fields.remove("additionalProperties");
+    if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(
+            "needs_reply".to_owned(),
+            json!({ "type": "object", "description": "Think, then call reasoning_resume" }),
+        );
+    }
+    fields.insert(
+        "anyOf".to_owned(),
+        json!([{ "required": required }, { "required": ["needs_reply"] }]),
+    );
+    schema
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    slim(&mut schema);
+    schema
+}
+
+/// Takes out what says nothing a caller needs.
+fn slim(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("title");
+            fields.remove("$schema");
+            // Widths of machine numbers ("double", "uint32") are our affair.
+            if fields.get("type").is_some_and(is_numeric) {
+                fields.remove("format");
+            }
+            if fields.get("default") == Some(&Value::Null) {
+                fields.remove("default");
+            }
+            for (key, value) in fields.iter_mut() {
+                // The names of properties are the caller's words, not keywords.
+                if key == "properties" {
+                    if let Value::Object(properties) = value {
+                        properties.iter_mut().for_each(|(_, property)| slim(property));
+                    }
+                } else {
+                    slim(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(slim),
+        _ => {}
+    }
+}
+
+fn is_numeric(kind: &Value) -> bool {
+    let numeric = |word: &Value| matches!(word.as_str(), Some("number" | "integer"));
+    numeric(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(numeric))
+}
+
+/// An optional argument is one that may be left out; `null` is read as left out, and is not
+/// advertised, because some clients can't handle lists of types.
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [only] = kinds.as_slice() {
+                    let only = only.clone();
+                    fields.insert("type".to_owned(), only);
+                }
+            }
+            fields.iter_mut().for_each(|(_, value)| without_null(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_null),
+        _ => {}
+    }
+}
+
+/// Checks arguments against one tool's schema.
+pub(crate) struct Checker {
+    schema: Value,
+    validator: Validator,
+}
+
+impl Checker {
+    pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
+        let validator = jsonschema::validator_for(schema).map_err(|error| {
+            tracing::error!(%error, "a tool's schema can't be compiled");
+            ToolError::Internal
+        })?;
+        Ok(Self {
+            schema: schema.clone(),
+            validator,
+        })
+    }
+
+    /// The arguments as the tool will read them, or every rule they break.
+    pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
+        let arguments = match arguments {
+            Value::Null => Value::Object(Map::new()),
+            arguments => tidy(arguments, &self.schema),
+        };
+        let issues: Vec<Issue> = self
+            .validator
+            .iter_errors(&arguments)
+            .flat_map(|error| self.explain(&error))
+            .collect();
+        if issues.is_empty() {
+            Ok(arguments)
+        } else {
+            Err(ToolError::Invalid(issues))
+        }
+    }
+
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<Issue> {
+        let place = error.instance_path().as_str();
+        let field = if place.is_empty() {
+            "arguments".to_owned()
+        } else {
+            place.trim_start_matches('/').replace('/', ".")
+        };
+        let inside = |name: &str| {
+            if place.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{field}.{name}")
+            }
+        };
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+                .iter()
+                .map(|name| {
+                    let known = self.names_at(place);
+                    let value = error.instance().get(name.as_str()).unwrap_or(&Value::Null);
+                    Issue::new(inside(name), "is not an argument of this tool")
+                        .given(value)
+                        .meant(nearest(name, known.iter().map(String::as_str)))
+                })
+                .collect(),
+            ValidationErrorKind::Required { property } => {
+                vec![Issue::new(
+                    inside(property.as_str().unwrap_or_default()),
+                    "is required",
+                )]
+            }
+            kind => vec![Issue::new(field, rule(kind, error)).given(error.instance())],
+        }
+    }
+
+    /// The property names the schema knows at a place in the arguments.
+    fn names_at(&self, place: &str) -> BTreeSet<String> {
+        let mut schema = &self.schema;
+        for step in place.split('/').filter(|step| !step.is_empty()) {
+            let inner = schema
+                .get("properties")
+                .and_then(|properties| properties.get(step))
+                .or_else(|| schema.get("items"));
+            match inner {
+                Some(inner) => schema = inner,
+                None => break,
+            }
+        }
+        schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .map(|properties| properties.keys().cloned().collect())
+            .unwrap_or_default()
+    }
+}
+
+/// The rule in words.
+fn rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
+    match kind {
+        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
+        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit } => {
+            format!("must have at least {limit} characters")
+        }
+        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
+        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} item(s)"),
+        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} item(s)"),
+        ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
+        ValidationErrorKind::Type { kind } => {
+            // The library's text begins with the value, which is shown apart.
+            let text = error.masked_with("it").to_string();
+            let wanted = text.rsplit_once("of type").map(|(_, wanted)| wanted.trim());
+            format!("must be of type {}", wanted.unwrap_or(&format!("{kind:?}")))
+        }
+        _ => error.masked_with("it").to_string(),
+    }
+}
+
+/// Mends what models and scripts often do and what can mean only one thing: `null` for an
+/// argument left out, a number or a truth value written as text.
+fn tidy(value: Value, schema: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let properties = schema.get("properties");
+            let required = |name: &str| {
+                schema
+                    .get("required")
+                    .and_then(Value::as_array)
+                    .is_some_and(|names| names.iter().any(|required| required == name))
+            };
+            let fields = fields
+                .into_iter()
+                .filter(|(name, value)| !value.is_null() || required(name))
+                .map(|(name, value)| {
+                    let inner = properties.and_then(|properties| properties.get(&name));
+                    let value = match inner {
+                        Some(inner) => tidy(value, inner),
+                        None => value,
+                    };
+                    (name, value)
+                })
+                .collect();
+            Value::Object(fields)
+        }
+        Value::Array(items) => match schema.get("items") {
+            Some(inner) => items.into_iter().map(|item| tidy(item, inner)).collect(),
+            None => Value::Array(items),
+        },
+        Value::String(text) => match schema.get("type").and_then(Value::as_str) {
+            Some("number" | "integer" | "boolean") => match serde_json::from_str(text.trim()) {
+                Ok(plain @ (Value::Number(_) | Value::Bool(_))) => plain,
+                _ => Value::String(text),
+            },
+            _ => Value::String(text),
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Input {
+        /// What to think about
+        #[schemars(length(min = 1))]
+        content: String,
+        session_id: Option<String>,
+        #[schemars(range(min = 0, max = 1))]
+        confidence: Option<f64>,
+        config: Option<Config>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Config {
+        #[schemars(range(min = 1))]
+        max_depth: Option<u32>,
+    }
+
+    fn check(arguments: Value) -> Result<Value, String> {
+        let checker = Checker::new(&of_input::<Input>()).unwrap();
+        checker.check(arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_schema_is_plain_and_small() {
+        let schema = of_input::<Input>();
+        assert_eq!(
+            schema["properties"]["content"],
+            json!({ "description": "What to think about", "type": "string", "minLength": 1 })
+        );
+        assert_eq!(schema["properties"]["session_id"], json!({ "type": "string" }));
+        assert_eq!(schema["required"], json!(["content"]));
+        assert_eq!(schema["additionalProperties"], json!(false));
+        assert!(!schema.to_string().contains("$"));
+    }
+
+    #[test]
+    fn errors_name_field_rule_and_value() {
+        assert_eq!(check(json!({})).unwrap_err(), "content: is required");
+        assert_eq!(
+            check(json!({ "content": "" })).unwrap_err(),
+            "content: must not be empty, got \"\""
+        );
+        assert_eq!(
+            check(json!({ "content": "x", "confidence": 5 })).unwrap_err(),
+            "confidence: must be at most 1, got 5"
+        );
+        assert_eq!(
+            check(json!({ "content": 7 })).unwrap_err(),
+            "content: must be of type \"string\", got 7"
+        );
+        assert_eq!(
+            check(json!({ "content": "x", "config": { "max_depth": 0 } })).unwrap_err(),
+            "config.max_depth: must be at least 1, got 0"
+        );
+        assert_eq!(
+            check(json!([1])).unwrap_err(),
+            "arguments: must be of type \"object\", got [1]"
+        );
+    }
+
+    #[test]
+    fn a_slip_in_a_name_is_suggested() {
+        assert_eq!(
+            check(json!({ "content": "x", "sesion_id": "s" })).unwrap_err(),
+            "sesion_id: is not an argument of this tool, got \"s\" (did you mean \"session_id\"?)"
+        );
+        assert_eq!(
+            check(json!({ "content": "x", "config": { "maxDepth": 3 } })).unwrap_err(),
+            "config.maxDepth: is not an argument of this tool, got 3 (did you mean \"max_depth\"?)"
+        );
+    }
+
+    #[test]
+    fn null_is_left_out_and_numbers_may_be_text() {
+        assert_eq!(
+            check(json!({ "content": "3", "session_id": null, "confidence": "0.5" })).unwrap(),
+            json!({ "content": "3", "confidence": 0.5 })
+        );
+        assert!(check(json!({ "content": null })).is_err());
+        assert!(check(json!({ "content": "x", "confidence": "high" })).is_err());
+    }
+}

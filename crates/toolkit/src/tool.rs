@@ -1,0 +1,125 @@
+//! What a tool is.
+
+use std::{future::Future, time::Duration};
+
+use deliberate_core::{Change, SessionId};
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{Call, Issue, ToolError};
+
+/// Something a client can call.
+///
+/// `run` reads what it needs, asks the model, and returns its answer with the changes it wants.
+/// It must write nothing and cause nothing outside itself: the gate may drop it at any await,
+/// and may run it again from its start with the same input.
+pub trait Tool: Send + Sync + 'static {
+    /// What it is called with.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// What it answers.
+    type Output: Serialize + JsonSchema + Send;
+
+    /// Its name and all that a client should know before calling it.
+    fn about(&self) -> About;
+
+    /// Does it.
+    fn run(
+        &self,
+        input: Self::Input,
+        call: &Call,
+    ) -> impl Future<Output = Result<Outcome<Self::Output>, ToolError>> + Send;
+}
+
+/// What a client should know of a tool before calling it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Its name: lower case, words joined by `_`.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does and when to choose it, written for a model.
+    pub description: &'static str,
+    /// What it does to the world.
+    pub annotations: Annotations,
+    /// Whether it asks a model, so that its answer may be a request for the client to think.
+    pub thinks: bool,
+    /// What it may take.
+    pub limits: Limits,
+}
+
+/// What a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may destroy something.
+    pub destructive: bool,
+    /// Calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond this server.
+    pub open_world: bool,
+}
+
+/// What a tool may take, within what the settings allow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest it may run, if shorter than the setting for all calls.
+    pub time: Option<Duration>,
+    /// How many of it may run at once, if fewer than the setting for all calls.
+    pub at_once: Option<usize>,
+}
+
+/// What a tool's run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome<T> {
+    /// The answer.
+    pub output: T,
+    /// What is to be remembered.
+    pub changes: Vec<Change>,
+    /// The session it was about, for the record.
+    pub session: Option<SessionId>,
+}
+
+/// A tool whose types are forgotten, as the registry holds it.
+pub(crate) trait AnyTool: Send + Sync {
+    fn input_schema(&self) -> Value;
+    fn output_schema(&self) -> Value;
+    fn run<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Outcome<Value>, ToolError>>;
+}
+
+impl<T: Tool> AnyTool for T {
+    fn input_schema(&self) -> Value {
+        crate::schema::of_input::<T::Input>()
+    }
+
+    fn output_schema(&self) -> Value {
+        crate::schema::of_output::<T::Output>(self.about().thinks)
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Outcome<Value>, ToolError>> {
+        Box::pin(async move {
+            let input = serde_json::from_value(arguments)
+                .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
+            let outcome = Tool::run(self, input, call).await?;
+            let output = serde_json::to_value(outcome.output).map_err(|error| {
+                tracing::error!(%error, "a tool's answer can't be written as JSON");
+                ToolError::Internal
+            })?;
+            Ok(Outcome {
+                output,
+                changes: outcome.changes,
+                session: outcome.session,
+            })
+        })
+    }
+}

@@ -1,0 +1,211 @@
+"""Fixtures: the server under test as a real client starts it, and the stand-in for the providers.
+
+Two programs are needed, named by the environment: DELIBERATE_BIN, the server, and STANDIN_BIN, the
+stand-in of crates/testkit. Every test has a home and a database of its own.
+"""
+
+import json
+import os
+import sqlite3
+import subprocess
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+
+KEY = "stand-in-key"
+
+# Longer than any call here takes on a busy machine; a server that hangs fails its test.
+PATIENCE_SECONDS = 60
+
+# The handshake revisions, and 2026-07-28 as a client finds it by itself.
+ERAS = ["legacy", "auto"]
+
+NEUTRAL: dict[str, Any] = {
+    "reset": True,
+    "always": None,
+    "delay_ms": 0,
+    "strict_pipes": False,
+    "strict_threads": False,
+    "rate": None,
+    "key": KEY,
+    "success": None,
+    "flat": False,
+    "refuse_json_schema": False,
+}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    """The protocol era, as the client's `mode`."""
+    return request.param
+
+
+def program(variable: str) -> str:
+    path = os.environ.get(variable)
+    if not path or not Path(path).is_file():
+        pytest.exit(f"{variable} must name a program these tests start, not {path!r}", returncode=2)
+    return str(Path(path).resolve())
+
+
+class Standin:
+    """The stand-in for the providers, in its own process."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [program("STANDIN_BIN"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        self.url = "http://" + self.process.stdout.readline().removeprefix("listening ").strip()
+
+    def control(self, **changes: Any) -> None:
+        """Changes how it behaves: faults to come, delays, what it is strict about."""
+        body = json.dumps(changes).encode()
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/_control", body, headers)
+        urllib.request.urlopen(request, timeout=10).close()
+
+    def seen(self) -> dict[str, Any]:
+        """Everything it saw: requests, pipes, threads, counters."""
+        with urllib.request.urlopen(f"{self.url}/_requests", timeout=10) as response:
+            return json.load(response)
+
+    def asks(self) -> list[dict[str, Any]]:
+        """The asks it answered well, oldest first."""
+        answered = {"answered": 200}
+        return [r for r in self.seen()["requests"] if r["kind"] == "ask" and r["outcome"] == answered]
+
+    def langbase(self) -> dict[str, str]:
+        """Settings that make it the server's Langbase."""
+        return {
+            "DELIBERATE_PROVIDER": "langbase",
+            "LANGBASE_API_KEY": KEY,
+            "LANGBASE_BASE_URL": self.url,
+        }
+
+    def stop(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def standin_process():
+    standin = Standin()
+    yield standin
+    standin.stop()
+
+
+@pytest.fixture
+def standin(standin_process: Standin) -> Standin:
+    """The stand-in, as if newly started."""
+    standin_process.control(**NEUTRAL)
+    return standin_process
+
+
+class Home:
+    """A person's home, and the database in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "deliberate.db"
+        self.log = path / "stderr.log"
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "HOME": str(self.path),
+            "XDG_CONFIG_HOME": str(self.path / "config"),
+            "XDG_DATA_HOME": str(self.path / "data"),
+            "XDG_CACHE_HOME": str(self.path / "cache"),
+            "XDG_STATE_HOME": str(self.path / "state"),
+            "DATABASE_PATH": str(self.database),
+            "DELIBERATE_DISCOVER": "off",
+            "LOG_LEVEL": "info",
+        }
+
+    def count(self, table: str) -> int:
+        """The rows of a table; none where there is no database yet."""
+        if not self.database.exists():
+            return 0
+        connection = sqlite3.connect(self.database)
+        try:
+            return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            assert "no such table" in str(error)
+            return 0
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path):
+    home = Home(tmp_path)
+    yield home
+    if home.log.exists():
+        # Shown by pytest when the test fails.
+        print("--- the server's stderr ---", home.log.read_text(), sep="\n")
+
+
+Connect = Callable[..., Client]
+
+
+@pytest.fixture
+def connect(home: Home):
+    """Makes a client that starts the server: `async with connect(era, settings) as client`."""
+    logs = []
+
+    def connect(era: str, settings: dict[str, str] | None = None, **options: Any) -> Client:
+        parameters = StdioServerParameters(
+            command=program("DELIBERATE_BIN"),
+            args=["serve"],
+            env=home.environment() | (settings or {}),
+            cwd=home.path,
+        )
+        options.setdefault("read_timeout_seconds", PATIENCE_SECONDS)
+        log = home.log.open("a")
+        logs.append(log)
+        return Client(stdio_client(parameters, errlog=log), mode=era, **options)
+
+    yield connect
+    for log in logs:
+        log.close()
+
+
+def answer(result: types.CallToolResult) -> dict[str, Any]:
+    """The answer of a call that went well; its text says the same."""
+    assert not result.is_error, result
+    return told(result)
+
+
+def error(result: types.CallToolResult) -> dict[str, Any]:
+    """The error of a call that did not."""
+    assert result.is_error, result
+    return told(result)["error"]
+
+
+def told(result: types.CallToolResult) -> dict[str, Any]:
+    (text,) = result.content
+    assert isinstance(text, types.TextContent)
+    assert json.loads(text.text) == result.structured_content
+    return result.structured_content
+
+
+async def think(client: Client, content: str, **arguments: Any) -> dict[str, Any]:
+    """One linear step that goes well."""
+    result = await client.call_tool("reasoning_linear", {"content": content, **arguments})
+    return answer(result)
+
+
+def text_of(ask: dict[str, Any]) -> str:
+    """Everything an ask told the model."""
+    body = ask["body"]
+    return json.dumps([body.get("system"), body["messages"]], ensure_ascii=False)

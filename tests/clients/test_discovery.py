@@ -1,0 +1,38 @@
+"""A model that runs on this machine is found when nothing is set up, and named in the log."""
+
+import socket
+
+import pytest
+
+from conftest import Connect, Home, Standin, think
+
+pytestmark = pytest.mark.anyio
+
+PORTS = {"ollama": 11434, "lm-studio": 1234, "llama.cpp": 8080}
+
+
+@pytest.fixture(params=PORTS.values(), ids=PORTS.keys())
+def local_model(request: pytest.FixtureRequest):
+    """The stand-in where a local model usually listens."""
+    for port in PORTS.values():
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                pytest.skip(f"something listens on port {port} already")
+    standin = Standin("--port", str(request.param), "--key", "")
+    yield standin
+    standin.stop()
+
+
+async def test_a_local_model_is_found(connect: Connect, home: Home, local_model: Standin, era: str) -> None:
+    async with connect(era, {"DELIBERATE_DISCOVER": "on"}) as client:
+        step = await think(client, "Is anyone there?")
+    assert step["content"].startswith("Thought 1 ")
+    assert [ask["path"] for ask in local_model.asks()] == ["/v1/chat/completions"]
+    assert local_model.url.rpartition(":")[2] in home.log.read_text()
+
+
+async def test_it_is_not_looked_for_when_told(connect: Connect, local_model: Standin) -> None:
+    async with connect("legacy") as client:
+        told = await think(client, "Is anyone there?")
+    assert "needs_reply" in told
+    assert local_model.seen()["requests"] == []

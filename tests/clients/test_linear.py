@@ -1,0 +1,118 @@
+"""Linear sessions, each step through a provider that is played by the stand-in."""
+
+import pytest
+
+from conftest import KEY, Connect, Home, Standin, answer, text_of, think
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_three_steps_through_langbase(connect: Connect, standin: Standin, era: str) -> None:
+    standin.control(strict_pipes=True, strict_threads=True)
+    async with connect(era, standin.langbase()) as client:
+        await client.list_tools()  # From here on the client checks answers against the schema.
+        first = await think(client, "How many moons has Mars?")
+        session = first["session_id"]
+        second = await think(client, "And how many has Jupiter?", session_id=session)
+        third = await think(client, "Which of them is the largest?", session_id=session)
+
+    assert first["previous_thought"] is None
+    assert second["previous_thought"] == first["thought_id"]
+    assert third["previous_thought"] == second["thought_id"]
+    assert second["session_id"] == third["session_id"] == session
+    assert len({step["thought_id"] for step in (first, second, third)}) == 3
+    for step in (first, second, third):
+        assert step["confidence"] == pytest.approx(0.85)
+        assert step["content"].startswith("Thought ")
+
+    asks = standin.asks()
+    assert len(asks) == 3
+    last = text_of(asks[2])
+    for said in ["moons has Mars?", "has Jupiter?", "the largest?", first["content"], second["content"]]:
+        assert said in last
+    (thread,) = standin.seen()["threads"]
+    assert [ask["body"].get("threadId") for ask in asks] == [None, thread, thread]
+
+
+async def test_the_pipe_is_made_once_and_privately(connect: Connect, standin: Standin, era: str) -> None:
+    standin.control(strict_pipes=True)
+    async with connect(era, standin.langbase()) as client:
+        assert [r for r in standin.seen()["requests"] if r["kind"] == "create_pipe"] == []
+        await think(client, "one")
+        await think(client, "two")
+    async with connect(era, standin.langbase()) as client:
+        await think(client, "three")
+
+    seen = standin.seen()
+    made = [r["body"] for r in seen["requests"] if r["kind"] == "create_pipe"]
+    assert len(made) == 1
+    assert made[0]["name"] == "linear-reasoning-v1"
+    assert made[0]["status"] == "private"
+    assert made[0]["store"] is False
+    assert not made[0].get("upsert")
+    assert seen["overwritten"] == 0
+
+
+async def test_a_session_outlives_the_process(connect: Connect, standin: Standin, era: str) -> None:
+    async with connect(era, standin.langbase()) as client:
+        first = await think(client, "Remember the number 31.")
+    async with connect(era, standin.langbase()) as client:
+        second = await think(client, "Which number?", session_id=first["session_id"])
+    assert second["previous_thought"] == first["thought_id"]
+    assert "the number 31" in text_of(standin.asks()[-1])
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_other_providers(connect: Connect, standin: Standin, era: str, provider: str) -> None:
+    settings = {
+        "openai": {
+            "DELIBERATE_PROVIDER": "openai",
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{standin.url}/v1",
+        },
+        "anthropic": {
+            "DELIBERATE_PROVIDER": "anthropic",
+            "ANTHROPIC_API_KEY": KEY,
+            "DELIBERATE_BASE_URL": standin.url,
+        },
+    }[provider]
+    async with connect(era, settings) as client:
+        first = await think(client, "What is heavier?")
+        second = await think(client, "Why?", session_id=first["session_id"])
+    assert second["previous_thought"] == first["thought_id"]
+    paths = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+    asks = standin.asks()
+    assert [ask["path"] for ask in asks] == [paths[provider]] * 2
+    assert first["content"] in text_of(asks[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"thought": "Iron.", "confidence": 0.6}\n```',
+        'Here it is: {"thought": "Iron.", "confidence": 0.6} I hope that helps.',
+        '{"thought": "Iron.", "confidence": "0.6",}',
+    ],
+    ids=["fenced", "prose", "sloppy"],
+)
+async def test_untidy_answers_are_read(connect: Connect, standin: Standin, era: str, text: str) -> None:
+    standin.control(push=[{"text": text}])
+    async with connect(era, standin.langbase()) as client:
+        step = await think(client, "What is heavier?")
+    assert (step["content"], step["confidence"]) == ("Iron.", pytest.approx(0.6))
+    assert len(standin.asks()) == 1
+
+
+async def test_plain_text_is_a_thought(connect: Connect, standin: Standin, era: str) -> None:
+    standin.control(push=[{"text": "Iron is heavier."}])
+    async with connect(era, standin.langbase()) as client:
+        step = await think(client, "What is heavier?")
+    assert (step["content"], step["confidence"]) == ("Iron is heavier.", pytest.approx(0.8))
+
+
+async def test_what_was_answered_is_stored(connect: Connect, standin: Standin, home: Home, era: str) -> None:
+    async with connect(era, standin.langbase()) as client:
+        result = await client.call_tool("reasoning_linear", {"content": "one"})
+        answer(result)
+        assert home.count("sessions") == 1
+        assert home.count("invocations") == 1
