@@ -1,2 +1,35 @@
-//! deliberate
-fn main() {}
+//! The `deliberate` program: command line, settings and wiring. The only place that names
+//! concrete stores and providers.
+
+mod commands;
+mod config;
+mod logging;
+mod minds;
+mod wiring;
+
+use std::{io, process::ExitCode};
+
+use clap::Parser;
+
+use commands::Program;
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    match commands::run(program) {
+        Ok(code) => code,
+        // `deliberate tools | head` is no failure.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut stderr = io::stderr().lock();
+            // Nobody left to tell if this fails.
+            drop(io::Write::write_fmt(&mut stderr, format_args!("error: {error:#}\n")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -54,15 +54,8 @@ pub struct Found {
 /// Asks all `probes` at the same time and takes the first, in their order, that has a model.
 /// It is over after `timeout` (400 ms are plenty on one machine).
 pub async fn find_local(probes: &[Probe], timeout: Duration) -> Option<Found> {
-    let mut answers = stream::iter(probes)
-        .map(|probe| ask(probe, timeout))
-        .buffered(probes.len().max(1));
-    while let Some(answer) = answers.next().await {
-        if answer.is_some() {
-            return answer;
-        }
-    }
-    None
+    let answers = join_all(probes.iter().map(|probe| ask(probe, timeout))).await;
+    answers.into_iter().flatten().next()
 }
 
 async fn ask(probe: &Probe, limit: Duration) -> Option<Found> {

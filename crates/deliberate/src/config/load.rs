@@ -18,7 +18,7 @@ use super::value::{self, Value};
 use super::values::Values;
 
 /// The settings of this run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// For the program.
     pub(crate) settings: Settings,
@@ -28,6 +28,15 @@ pub(crate) struct Loaded {
     pub(crate) file: Option<PathBuf>,
     /// For vendors' own variables and for finding clients.
     pub(crate) environment: Environment,
+}
+
+impl Loaded {
+    /// Whether nobody set `key`.
+    pub(crate) fn is_default(&self, key: &str) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.key == key && entry.origin == Origin::Default)
+    }
 }
 
 /// One line of `deliberate config`.

@@ -19,8 +19,7 @@ mod value;
 mod values;
 
 pub(crate) use environment::Environment;
-pub(crate) use error::ConfigErrors;
-pub(crate) use flags::{CommonOptions, Flags};
+pub(crate) use flags::CommonOptions;
 pub(crate) use load::Loaded;
 pub(crate) use reference::{reference_markdown, sample_toml};
 pub(crate) use settings::{Durability, LogFormat, LogLevel, Settings};

@@ -9,11 +9,8 @@ use std::{
 };
 
 use backon::Retryable;
-use reqwest::{
-    Client, Method, Response,
-    header::{HeaderMap, HeaderName, HeaderValue},
-};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::{Client, Response, header::HeaderMap};
+use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -23,6 +20,7 @@ use super::{
     limiter::{Denied, Limiter},
     message::{excerpt, is_html, message_of},
     pace::{self, RateHeaders},
+    request::{Answered, Auth, Endpoint, Request},
     retry::{self, Setback},
     secure,
 };
@@ -30,74 +28,6 @@ use crate::ThinkError;
 
 /// The largest answer that is read.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
-
-/// How a provider knows us.
-#[derive(Debug)]
-pub(crate) enum Auth {
-    /// It does not ask.
-    None,
-    /// `Authorization: Bearer …`.
-    Bearer(SecretString),
-    /// A header of its own.
-    Header(&'static str, SecretString),
-}
-
-/// Where a provider is and how it is talked to.
-#[derive(Debug)]
-pub(crate) struct Endpoint {
-    pub(crate) provider: String,
-    pub(crate) base_url: String,
-    pub(crate) auth: Auth,
-    /// Headers that go with every request.
-    pub(crate) headers: &'static [(&'static str, &'static str)],
-    pub(crate) rate_headers: RateHeaders,
-    pub(crate) settings: HttpSettings,
-}
-
-/// A request; paths are relative to the base URL.
-#[derive(Debug)]
-pub(crate) struct Request {
-    method: Method,
-    path: &'static str,
-    body: Option<Vec<u8>>,
-}
-
-impl Request {
-    pub(crate) fn get(path: &'static str) -> Self {
-        Self {
-            method: Method::GET,
-            path,
-            body: None,
-        }
-    }
-
-    pub(crate) fn post(path: &'static str, body: &Value) -> Self {
-        Self {
-            method: Method::POST,
-            path,
-            body: Some(body.to_string().into_bytes()),
-        }
-    }
-}
-
-/// An answer that trying again would not change: a success or a refusal.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    body: Vec<u8>,
-}
-
-impl Answered {
-    pub(crate) fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// The body as text, for looking something up in it.
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-}
 
 /// A provider as HTTP knows it. The client is built with the first request.
 pub(crate) struct Http {
@@ -114,16 +44,7 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(endpoint: Endpoint) -> Result<Self, ThinkError> {
         let base = secure::base_url(&endpoint.provider, &endpoint.base_url)?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in endpoint.headers {
-            headers.insert(
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            );
-        }
-        if let Some((name, value)) = auth_header(&endpoint)? {
-            headers.insert(name, value);
-        }
+        let headers = endpoint.header_map()?;
         Ok(Self {
             limiter: Limiter::new(&endpoint.settings),
             provider: endpoint.provider,
@@ -197,17 +118,17 @@ impl Http {
         let message = if (300..400).contains(&answered.status) {
             "it redirects elsewhere, which is not followed; check the base URL".to_owned()
         } else {
-            self.without_secret(message_of(&answered.body))
+            message_of(&self.without_secret(&answered.text()))
         };
-        self.api_error_saying(answered.status, message)
+        self.api_error_saying(answered.status, &message)
     }
 
     /// An error that the provider put into words itself.
-    pub(crate) fn api_error_saying(&self, status: u16, message: String) -> ThinkError {
+    pub(crate) fn api_error_saying(&self, status: u16, message: &str) -> ThinkError {
         ThinkError::Api {
             provider: self.provider.clone(),
             status,
-            message: self.without_secret(excerpt(&message)),
+            message: excerpt(&self.without_secret(message)),
         }
     }
 
@@ -216,7 +137,7 @@ impl Http {
         ThinkError::InvalidResponse {
             provider: self.provider.clone(),
             reason,
-            answer: self.without_secret(excerpt(body)),
+            answer: excerpt(&self.without_secret(body)),
         }
     }
 
@@ -266,7 +187,7 @@ impl Http {
             429 => Err(Setback::Limited(wait)),
             408 | 500.. => Err(Setback::Failing {
                 status,
-                message: self.without_secret(message_of(&body)),
+                message: message_of(&self.without_secret(&String::from_utf8_lossy(&body))),
                 wait,
             }),
             _ => Ok(Answered {
@@ -300,35 +221,16 @@ impl Http {
         })
     }
 
-    /// Takes our key out of what the other side said, in case it repeats it.
-    fn without_secret(&self, text: String) -> String {
+    /// Takes our key out of what the other side said, in case it repeats it. This comes before
+    /// any cutting, which could leave a part of the key.
+    fn without_secret(&self, text: &str) -> String {
         match &self.auth {
-            Auth::None => text,
+            Auth::None => text.to_owned(),
             Auth::Bearer(key) | Auth::Header(_, key) => {
                 text.replace(key.expose_secret().trim(), "[key]")
             }
         }
     }
-}
-
-fn auth_header(endpoint: &Endpoint) -> Result<Option<(HeaderName, HeaderValue)>, ThinkError> {
-    let wrong = |reason: &str| ThinkError::Misconfigured {
-        provider: endpoint.provider.clone(),
-        reason: reason.to_owned(),
-    };
-    let (name, prefix, key) = match &endpoint.auth {
-        Auth::None => return Ok(None),
-        Auth::Bearer(key) => ("authorization", "Bearer ", key),
-        Auth::Header(name, key) => (*name, "", key),
-    };
-    let key = key.expose_secret().trim();
-    if key.is_empty() {
-        return Err(wrong("the API key is empty"));
-    }
-    let mut value = HeaderValue::from_str(&format!("{prefix}{key}"))
-        .map_err(|_| wrong("the API key has characters that can't be sent"))?;
-    value.set_sensitive(true);
-    Ok(Some((HeaderName::from_static(name), value)))
 }
 
 /// Reads a body by pieces; `None` if it is larger than `most`.

@@ -7,7 +7,12 @@ use std::{
     time::Duration,
 };
 
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter, clock::Clock};
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock, MonotonicClock},
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed},
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep_until, timeout_at},
@@ -15,10 +20,19 @@ use tokio::{
 
 use super::HttpSettings;
 
+/// With the plain clock of the system: the crate's usual one measures the processor for a
+/// fraction of a second before it starts.
+type Rate = RateLimiter<
+    NotKeyed,
+    InMemoryState,
+    MonotonicClock,
+    NoOpMiddleware<<MonotonicClock as Clock>::Instant>,
+>;
+
 /// The pace of one provider.
 pub(super) struct Limiter {
     places: Arc<Semaphore>,
-    rate: Option<DefaultDirectRateLimiter>,
+    rate: Option<Rate>,
     not_before: Mutex<Option<Instant>>,
 }
 
@@ -85,7 +99,7 @@ impl Limiter {
 }
 
 /// A limiter for `per_second` requests, which may come together after a pause.
-fn rate(per_second: f64) -> Option<DefaultDirectRateLimiter> {
+fn rate(per_second: f64) -> Option<Rate> {
     let period = Duration::try_from_secs_f64(per_second.recip()).ok()?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -93,13 +107,14 @@ fn rate(per_second: f64) -> Option<DefaultDirectRateLimiter> {
         reason = "a cast of a float saturates"
     )]
     let burst = NonZeroU32::new(per_second as u32).unwrap_or(NonZeroU32::MIN);
-    Some(RateLimiter::direct(
+    Some(RateLimiter::direct_with_clock(
         Quota::with_period(period)?.allow_burst(burst),
+        MonotonicClock,
     ))
 }
 
 /// Takes a turn, or tells how long to wait for one.
-fn wait_of(rate: &DefaultDirectRateLimiter) -> Option<Duration> {
+fn wait_of(rate: &Rate) -> Option<Duration> {
     let denied = rate.check().err()?;
     // A timer may wake a little early; without the millisecond it would spin.
     Some(denied.wait_time_from(rate.clock().now()) + Duration::from_millis(1))

@@ -8,9 +8,8 @@ use crate::shorten::shortened;
 const MAX_CHARS: usize = 300;
 
 /// The message in an error body: the provider's own sentence if it is JSON, else a short excerpt.
-pub(super) fn message_of(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let text = text.trim();
+pub(super) fn message_of(body: &str) -> String {
+    let text = body.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text)
         && let Some(message) = sentence_in(&value)
     {
@@ -68,19 +67,19 @@ mod tests {
             "no\n such   key",
         ];
         for body in bodies {
-            assert_eq!(message_of(body.as_bytes()), "no such key", "{body}");
+            assert_eq!(message_of(body), "no such key", "{body}");
         }
     }
 
     #[test]
     fn pages_and_long_bodies_are_not_repeated() {
         assert_eq!(
-            message_of(b"<!DOCTYPE html><p>x"),
+            message_of("<!DOCTYPE html><p>x"),
             "it answered with an HTML page"
         );
-        assert_eq!(message_of(b" "), "it said nothing more");
-        let long = message_of("ü".repeat(100_000).as_bytes());
+        assert_eq!(message_of(" "), "it said nothing more");
+        let long = message_of(&"ü".repeat(100_000));
         assert_eq!(long.chars().count(), MAX_CHARS + 1);
-        assert_eq!(message_of(br#"{"code": 7}"#), r#"{"code": 7}"#);
+        assert_eq!(message_of(r#"{"code": 7}"#), r#"{"code": 7}"#);
     }
 }

@@ -5,11 +5,13 @@ mod exchange;
 mod limiter;
 mod message;
 mod pace;
+mod request;
 mod retry;
 mod secure;
 
-pub(crate) use exchange::{Answered, Auth, Endpoint, Http, Request, read_body};
+pub(crate) use exchange::{Http, read_body};
 pub(crate) use pace::RateHeaders;
+pub(crate) use request::{Answered, Auth, Endpoint, Request};
 pub use secure::install_crypto;
 pub(crate) use secure::{base_url, client};
 

@@ -9,7 +9,7 @@ use super::HttpSettings;
 use crate::ThinkError;
 
 /// The longest wait between two attempts that the provider did not ask for itself.
-const MAX_DELAY: Duration = Duration::from_secs(60);
+const MAX_DELAY: Duration = Duration::from_mins(1);
 
 /// Why an attempt brought no answer.
 #[derive(Debug)]

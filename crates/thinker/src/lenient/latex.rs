@@ -26,7 +26,6 @@ const CLEAR: &[&str] = &[
     "beta",
     "beth",
     "between",
-    "bf",
     "big",
     "bigcap",
     "bigcup",
@@ -43,7 +42,6 @@ const CLEAR: &[&str] = &[
     "bigwedge",
     "binom",
     "blacksquare",
-    "bm",
     "bmod",
     "bold",
     "boldsymbol",
@@ -86,7 +84,6 @@ const CLEAR: &[&str] = &[
     "rightarrow",
     "rightharpoonup",
     "rightleftharpoons",
-    "rm",
     "root",
     "rule",
     "rvert",
@@ -112,8 +109,11 @@ const CLEAR: &[&str] = &[
     "triangleright",
 ];
 
-/// Commands whose tail may also be a word at the start of a line or a column.
+/// Commands whose tail may also be a word at the start of a line or a column, or is only a letter.
 const UNCLEAR: &[&str] = &[
+    "bf",
+    "bm",
+    "rm",
     "ne",
     "neg",
     "nexists",

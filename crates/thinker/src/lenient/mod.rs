@@ -1,9 +1,9 @@
 //! JSON out of what a model wrote.
 //!
 //! First the text as it is, then what stands between fences, then what stands between brackets;
-//! each as strict JSON before it is read tolerantly. A document that is strict JSON comes back
-//! unchanged, with one exception: a control character that only a LaTeX command explains (a form
-//! feed before `rac{1}{2}`) becomes that command again.
+//! each as strict JSON before it is read tolerantly. [`read_json`] gives strict JSON back
+//! unchanged. For a model's answer, [`read`] also undoes what strictness does to mathematics:
+//! `"\frac{1}{2}"` is valid JSON for a form feed and `rac{1}{2}`, and no model means that.
 //!
 //! The time is linear in the length of the text, for hostile texts too: lists are bounded,
 //! looking ahead is bounded, nesting is bounded.
@@ -34,16 +34,47 @@ pub struct NoJson;
 /// Reads the JSON in a model's text: the object, if there is one, else an array of objects, else
 /// whatever strict JSON the whole text is.
 pub fn read_json(text: &str) -> Result<Value, NoJson> {
-    read(text, End::Written)
+    let how = How {
+        escapes: latex::escapes_of(shortened(text)),
+        end: End::Written,
+        controls: Controls::AsRead,
+    };
+    search_all(text, how)
 }
 
-/// Reads the JSON in a text of which it is known whether it was cut off.
+/// Reads the JSON in a model's answer, of which it is known whether it was cut off.
 pub(crate) fn read(text: &str, end: End) -> Result<Value, NoJson> {
+    let how = How {
+        escapes: latex::escapes_of(shortened(text)),
+        end,
+        controls: Controls::MayBeCommands,
+    };
+    search_all(text, how)
+}
+
+/// How a text has to be taken.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    escapes: latex::Escapes,
+    end: End,
+    controls: Controls,
+}
+
+/// What control characters in strict JSON are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Controls {
+    /// What they are.
+    AsRead,
+    /// Perhaps the beginning of a LaTeX command, where only that makes sense.
+    MayBeCommands,
+}
+
+fn search_all(text: &str, how: How) -> Result<Value, NoJson> {
     let text = trimmed(text);
-    match strict(text) {
+    match strict(text, how) {
         // JSON that was put into a JSON string once more.
         Some(Value::String(inner)) => {
-            let object = strict(inner.trim()).filter(Value::is_object);
+            let object = strict(inner.trim(), how).filter(Value::is_object);
             return Ok(object.unwrap_or(Value::String(inner)));
         }
         Some(value) => return Ok(value),
@@ -53,7 +84,7 @@ pub(crate) fn read(text: &str, end: End) -> Result<Value, NoJson> {
     let spoken = without_thinking(text);
     let mut array = None;
     for text in [spoken, text] {
-        if let Some(object) = search(text, end, &mut array) {
+        if let Some(object) = search(text, how, &mut array) {
             return Ok(object);
         }
         if spoken.len() == text.len() {
@@ -78,15 +109,17 @@ fn shortened(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-fn strict(text: &str) -> Option<Value> {
+fn strict(text: &str, how: How) -> Option<Value> {
     let mut value = serde_json::from_str(text).ok()?;
-    latex::restore(&mut value);
+    if how.controls == Controls::MayBeCommands {
+        latex::restore(&mut value);
+    }
     Some(value)
 }
 
 /// Searches fenced blocks and the text itself. What stands first in an answer that begins with a
 /// brace is the answer: a fence in it is part of a string.
-fn search(text: &str, end: End, array: &mut Option<Value>) -> Option<Value> {
+fn search(text: &str, how: How, array: &mut Option<Value>) -> Option<Value> {
     let fenced = spans::fenced(text);
     let (first, last) = if text.starts_with('{') {
         (Some(text), None)
@@ -97,26 +130,26 @@ fn search(text: &str, end: End, array: &mut Option<Value>) -> Option<Value> {
         .into_iter()
         .chain(fenced)
         .chain(last)
-        .find_map(|text| object_in(text, end, array))
+        .find_map(|text| object_in(text, how, array))
 }
 
-fn object_in(text: &str, end: End, array: &mut Option<Value>) -> Option<Value> {
-    if let Some(object) = strict(text).filter(Value::is_object) {
+fn object_in(text: &str, how: How, array: &mut Option<Value>) -> Option<Value> {
+    if let Some(object) = strict(text, how).filter(Value::is_object) {
         return Some(object);
     }
     [Quotes::Respected, Quotes::Ignored]
         .into_iter()
-        .find_map(|quotes| object_among(spans::bracketed(text, quotes), end, array))
+        .find_map(|quotes| object_among(spans::bracketed(text, quotes), how, array))
 }
 
-fn object_among(spans: Spans<'_>, end: End, array: &mut Option<Value>) -> Option<Value> {
+fn object_among(spans: Spans<'_>, how: How, array: &mut Option<Value>) -> Option<Value> {
     let outer = spans
         .closed
         .into_iter()
         .chain(spans.open)
         .chain(spans.behind_open);
     for span in outer {
-        match meant(span, end) {
+        match meant(span, how) {
             Some(object @ Value::Object(_)) => return Some(object),
             Some(list) if array.is_none() => *array = Some(list),
             _ => {}
@@ -128,13 +161,13 @@ fn object_among(spans: Spans<'_>, end: End, array: &mut Option<Value>) -> Option
     spans
         .nested
         .into_iter()
-        .find_map(|span| meant(span, end).filter(Value::is_object))
+        .find_map(|span| meant(span, how).filter(Value::is_object))
 }
 
 /// Reads a span, if it can be meant as an answer: an object with something in it, or an array of
 /// objects. `[1]` in prose is a reference, `{}` a piece of code.
-fn meant(span: &str, end: End) -> Option<Value> {
-    let value = strict(span).or_else(|| tolerant::parse(span, end))?;
+fn meant(span: &str, how: How) -> Option<Value> {
+    let value = strict(span, how).or_else(|| tolerant::parse(span, how.escapes, how.end))?;
     let meant = match &value {
         Value::Object(members) => !members.is_empty(),
         Value::Array(items) => items.iter().any(Value::is_object),

@@ -6,7 +6,7 @@
 /// Most fenced blocks looked at.
 const MAX_FENCES: usize = 16;
 /// Most brackets without an end that are tried as a beginning of cut-off JSON.
-const MAX_OPEN: usize = 16;
+const MAX_OPEN: usize = 8;
 /// Most inner spans tried when no outer one is JSON.
 const MAX_NESTED: usize = 32;
 /// How many spans are kept while scanning: the longest.

@@ -20,6 +20,9 @@ pub(super) enum Place {
 
 /// The longest name that is recognised when looking ahead.
 const MAX_KEY_CHARS: usize = 64;
+/// The longest name that is read. Without a bound, every stray quote would be read to the end of
+/// the text.
+const MAX_KEY_BYTES: usize = 1024;
 
 /// Whether `c` can begin a string.
 pub(super) fn is_quote(c: char) -> bool {
@@ -38,7 +41,8 @@ fn ends(open: char, c: char) -> bool {
     }
 }
 
-/// Reads a string from its opening quote on. One that is cut off ends with the text.
+/// Reads a string from its opening quote on. One that is cut off ends with the text; a name that
+/// is too long to be one stops in the middle, where no colon follows.
 pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -> String {
     let mut text = String::new();
     if at.eat("\"\"\"") {
@@ -58,6 +62,9 @@ pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -
             break;
         } else {
             text.push(c);
+        }
+        if place == Place::Key && text.len() > MAX_KEY_BYTES {
+            break;
         }
     }
     text

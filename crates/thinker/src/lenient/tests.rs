@@ -216,13 +216,21 @@ fn latex_stays_as_written() {
 }
 
 #[test]
-fn latex_in_strict_json_is_put_back() {
-    reads(r#"{"a": "\frac{1}{2}"}"#, json!({"a": r"\frac{1}{2}"}));
-    reads(
-        r#"{"a": ["\beta \neq \theta \rho"]}"#,
-        json!({"a": [r"\beta \neq \theta \rho"]}),
-    );
-    reads(r#"{"a": "\text{if } x"}"#, json!({"a": r"\text{if } x"}));
+fn strict_json_is_what_it_says_but_a_models_answer_may_mean_latex() {
+    let cases = [
+        (r#"{"a": "\frac{1}{2}"}"#, r"\frac{1}{2}"),
+        (
+            r#"{"a": "\beta \neq \theta \rho"}"#,
+            r"\beta \neq \theta \rho",
+        ),
+        (r#"{"a": "\text{if } x"}"#, r"\text{if } x"),
+        // Too short to be sure of.
+        (r#"{"a": "\rm"}"#, "\rm"),
+    ];
+    for (text, meant) in cases {
+        reads(text, serde_json::from_str(text).unwrap());
+        assert_eq!(read(text, End::Written), Ok(json!({"a": meant})), "{text}");
+    }
 }
 
 #[test]
@@ -238,6 +246,10 @@ fn ordinary_line_ends_and_tabs_are_no_latex() {
     ];
     for text in texts {
         let document = json!({"a": text});
+        assert_eq!(
+            read(&document.to_string(), End::Written),
+            Ok(document.clone())
+        );
         reads(&document.to_string(), document.clone());
         let with_comma = document.to_string().replace('}', ",}");
         reads(&with_comma, document);
@@ -311,7 +323,7 @@ fn hostile_texts_end_quickly() {
         text.insert_str(0, "{\"a\": \"");
         let _ = read_json(&text);
     }
-    // About a second here, unoptimised; anything quadratic takes minutes.
+    // A few seconds here, unoptimised and on a busy machine; anything quadratic takes hours.
     assert!(started.elapsed().as_secs() < 60);
 }
 
@@ -347,6 +359,26 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+/// The same with strings that need no escapes: about a quote within a string the two readers
+/// may differ, which is what the tolerant one is for.
+fn without_escapes(value: Value) -> Value {
+    let plain = |text: String| -> String {
+        let escaped = |c: &char| c.is_control() || matches!(c, '"' | '\\');
+        text.chars().filter(|c| !escaped(c)).collect()
+    };
+    match value {
+        Value::String(text) => Value::String(plain(text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(without_escapes).collect()),
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .map(|(key, value)| (plain(key), without_escapes(value)))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
 fn any_object() -> impl Strategy<Value = Value> {
     prop::collection::vec(("\\PC{0,8}", any_json()), 0..6)
         .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
@@ -369,9 +401,8 @@ proptest! {
 
     #[test]
     fn the_tolerant_reader_agrees_on_strict_json(object in any_object()) {
-        // `\u00XX` and the like are the same to both; strings with quotes before a comma are not.
-        prop_assume!(!object.to_string().contains("\\"));
-        let read = tolerant::parse(&object.to_string(), End::Written);
+        let object = without_escapes(object);
+        let read = tolerant::parse(&object.to_string(), latex::Escapes::Careful, End::Written);
         prop_assert_eq!(read, Some(object));
     }
 
@@ -382,9 +413,9 @@ proptest! {
     }
 
     #[test]
-    fn cutting_a_document_anywhere_breaks_nothing(object in any_object(), share in 0.0..1.0_f64) {
+    fn cutting_a_document_anywhere_breaks_nothing(object in any_object(), kept in 0..400_usize) {
         let text = object.to_string();
-        let cut = text.floor_char_boundary((text.len() as f64 * share) as usize);
-        let _ = read(&text[..cut], End::Cut);
+        let cut: String = text.chars().take(kept).collect();
+        let _ = read(&cut, End::Cut);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     cursor::Cursor,
-    latex::{self, Escapes},
+    latex::Escapes,
     strings::{Place, is_quote, is_word, read_string},
 };
 
@@ -28,10 +28,10 @@ pub(crate) enum End {
 struct Hopeless;
 
 /// Reads the object or array that begins `text`; what follows it is left alone.
-pub(super) fn parse(text: &str, end: End) -> Option<Value> {
+pub(super) fn parse(text: &str, escapes: Escapes, end: End) -> Option<Value> {
     let mut parser = Parser {
         at: Cursor::new(text),
-        escapes: latex::escapes_of(text),
+        escapes,
         end,
     };
     match parser.at.peek() {

@@ -227,7 +227,7 @@ impl Langbase {
         let message = wire::text(error, "message")
             .or_else(|| error.as_str().map(str::to_owned))
             .unwrap_or_else(|| "it failed without saying why".to_owned());
-        self.http.api_error_saying(status, message)
+        self.http.api_error_saying(status, &message)
     }
 }
 

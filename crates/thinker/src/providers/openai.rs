@@ -138,7 +138,7 @@ impl OpenAi {
         }
         Err(self
             .http
-            .api_error_saying(400, "it refuses the request in every form".to_owned()))
+            .api_error_saying(400, "it refuses the request in every form"))
     }
 
     fn dialect(&self) -> std::sync::MutexGuard<'_, Dialect> {
@@ -171,7 +171,7 @@ impl OpenAi {
                 status
                     .and_then(|status| u16::try_from(status).ok())
                     .unwrap_or(200),
-                wire::text(error, "message").unwrap_or_else(|| error.to_string()),
+                &wire::text(error, "message").unwrap_or_else(|| error.to_string()),
             ));
         }
         let Some(choice) = completion.pointer("/choices/0") else {

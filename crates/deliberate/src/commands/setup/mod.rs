@@ -19,7 +19,7 @@ use anyhow::Context as _;
 use clap::builder::PossibleValuesParser;
 use secrecy::SecretString;
 
-pub(crate) use clients::{Dirs, Found, found_clients};
+pub(crate) use clients::{Dirs, found_clients};
 
 use clients::{CLIENTS, Client, Format};
 use entry::{Edit, ServerEntry};

@@ -1,0 +1,103 @@
+//! `deliberate import`.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use deliberate_store::sqlite::{ImportReport, import_original};
+
+use super::{Shell, table::table};
+use crate::{config::Settings, wiring::store};
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The database of mcp-langbase-reasoning, such as ./data/reasoning.db
+    path: PathBuf,
+}
+
+pub(crate) async fn run(args: &ImportArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    if !args.path.is_file() {
+        bail!("there is no file {}", args.path.display());
+    }
+    let target = &shell.loaded.settings.database.path;
+    let report = if is_same_file(&args.path, target) {
+        let kept = beside(target, "original");
+        let report = in_its_place(target, &kept, &shell.loaded.settings).await?;
+        writeln!(shell.output, "The old database is kept as {}.", kept.display())?;
+        report
+    } else {
+        let store = store(&shell.loaded.settings);
+        let report = import_original(&args.path, store.as_ref()).await;
+        store.close().await;
+        explained(report)?
+    };
+    show(&report, target, shell)
+}
+
+/// Imports a database that lies where the new one is to be: into a new file first, which then
+/// takes the old one's place.
+async fn in_its_place(
+    path: &Path,
+    kept: &Path,
+    settings: &Settings,
+) -> anyhow::Result<ImportReport> {
+    if kept.exists() {
+        bail!("{} is in the way; move it first", kept.display());
+    }
+    let new = beside(path, "importing");
+    if new.exists() {
+        std::fs::remove_file(&new).with_context(|| format!("removing {}", new.display()))?;
+    }
+    let mut into_new = settings.clone();
+    into_new.database.path.clone_from(&new);
+    let target = store(&into_new);
+    let report = import_original(path, target.as_ref()).await;
+    target.close().await;
+    let report = explained(report)?;
+    std::fs::rename(path, kept).context("putting the old database aside")?;
+    std::fs::rename(&new, path).context("putting the new database in its place")?;
+    Ok(report)
+}
+
+fn explained(
+    report: Result<ImportReport, deliberate_store::StoreError>,
+) -> anyhow::Result<ImportReport> {
+    report.map_err(|error| match error.hint() {
+        Some(hint) => anyhow::anyhow!("{error}. {hint}"),
+        None => error.into(),
+    })
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// `reasoning.db` and `original` give `reasoning.original.db`.
+fn beside(path: &Path, word: &str) -> PathBuf {
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    path.with_extension(format!("{word}.{ending}"))
+}
+
+fn show(report: &ImportReport, target: &Path, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let mut rows = table(&["table", "taken", "known already", "left"]);
+    for kind in &report.kinds {
+        rows.add_row([
+            kind.table.to_owned(),
+            kind.taken.to_string(),
+            kind.known.to_string(),
+            kind.left.to_string(),
+        ]);
+    }
+    writeln!(shell.output, "{rows}\n")?;
+    for note in &report.notes {
+        writeln!(shell.output, "{note}")?;
+    }
+    writeln!(shell.output, "Imported into {}.", target.display())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,115 @@
+//! The commands, one file each.
+
+mod completions;
+mod config;
+mod doctor;
+mod import;
+mod serve;
+mod sessions;
+pub(crate) mod setup;
+mod table;
+mod think;
+mod tools;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    config::{CommonOptions, Loaded, LogLevel, Settings},
+    logging,
+};
+
+/// A reasoning server for every MCP client.
+///
+/// Without a command it serves: an MCP client starts it and talks to it over standard input and
+/// output. `deliberate setup <client>` adds it to a client, `deliberate think "…"` tries it here.
+#[derive(Debug, Parser)]
+#[command(name = "deliberate", version, max_term_width = 100)]
+pub(crate) struct Program {
+    #[command(flatten)]
+    options: CommonOptions,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve MCP over standard input and output (the default)
+    Serve,
+    /// Ask a question and see the thought
+    Think(think::ThinkArgs),
+    /// Look at what was reasoned
+    Sessions(sessions::SessionsArgs),
+    /// List the tools that clients get
+    Tools(tools::ToolsArgs),
+    /// Show the settings in force and where each comes from
+    Config(config::ConfigArgs),
+    /// Check the database, the provider, the limits and the clients on this machine
+    Doctor(doctor::DoctorArgs),
+    /// Add deliberate to an MCP client
+    Setup(setup::SetupArgs),
+    /// Take over the database of mcp-langbase-reasoning
+    Import(import::ImportArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// What every command has at hand.
+pub(crate) struct Shell<'a> {
+    pub(crate) loaded: &'a Loaded,
+    pub(crate) output: &'a mut dyn Write,
+}
+
+pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
+    // Not locked: serving writes from other threads.
+    let output = &mut io::stdout();
+    // Needs no settings, and must work even when they are wrong.
+    if let Some(Command::Completions(args)) = &program.command {
+        return completions::run(args, output);
+    }
+    let loaded = Settings::load(&program.options.flags())?;
+    let log = &loaded.settings.log;
+    let command = program.command.unwrap_or(Command::Serve);
+    // A person at a terminal wants the answer, not the log; asking for a level is asking for it.
+    let level = match command {
+        Command::Serve => log.level,
+        _ if loaded.is_default("log.level") => LogLevel::Warn,
+        _ => log.level,
+    };
+    logging::start(level, log.format);
+    let shell = &mut Shell {
+        loaded: &loaded,
+        output,
+    };
+    match command {
+        Command::Serve => serve::run(&loaded),
+        Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
+        Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
+        Command::Tools(args) => tools::run(&args, shell),
+        Command::Config(args) => config::run(&args, shell),
+        Command::Doctor(args) => runtime()?.block_on(doctor::run(&args, shell)),
+        Command::Setup(args) => {
+            let dirs = setup::Dirs::detect(&loaded.environment)?;
+            let input = &mut io::stdin().lock();
+            let io = &mut setup::Io { input, output };
+            setup::run(&args, io, &dirs)
+        }
+        Command::Import(args) => runtime()?.block_on(import::run(&args, shell)),
+        Command::Completions(args) => completions::run(&args, output),
+    }
+}
+
+/// A runtime for one short command.
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// Whether a person watches.
+pub(crate) fn at_terminal() -> bool {
+    io::stderr().is_terminal() && io::stdin().is_terminal()
+}

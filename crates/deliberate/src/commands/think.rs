@@ -1,0 +1,146 @@
+//! `deliberate think`.
+
+use std::{
+    io::{self, BufRead, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::bail;
+use clap::Args;
+use deliberate_toolkit::{Answer, AskForClient, Caller, NeedsReply, RESUME, Registry, ToolError};
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+
+use super::{Shell, at_terminal};
+use crate::wiring::wire;
+
+#[derive(Debug, Args)]
+pub(crate) struct ThinkArgs {
+    /// What to think about; `-` reads it from standard input
+    question: String,
+    /// Continue this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Answer the ask yourself, here in the terminal
+    #[arg(long)]
+    manual: bool,
+}
+
+pub(crate) async fn run(args: &ThinkArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let mut loaded = shell.loaded.clone();
+    if args.manual {
+        "client".clone_into(&mut loaded.settings.provider);
+    }
+    let wired = wire(&loaded)?;
+    let mind = wired.minds.own().await;
+    if mind.is_none() && !args.manual {
+        tell_how_to_get_one(shell.output)?;
+        return Ok(ExitCode::from(1));
+    }
+    let mut arguments = json!({ "content": question(&args.question)? });
+    if let (Some(session), Some(fields)) = (&args.session, arguments.as_object_mut()) {
+        fields.insert("session_id".to_owned(), session.clone().into());
+    }
+    let spinner = mind.map(|mind| spinner(&format!("asking {}", mind.description)));
+    let answer = wired
+        .registry
+        .call("reasoning_linear", arguments, Caller::default())
+        .await;
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+    let outcome = match answer {
+        Ok(Answer::Done(output)) => Ok(output),
+        Ok(Answer::NeedsReply(needs)) => by_hand(needs, &wired.registry).await,
+        Err(error) => Err(error.into()),
+    };
+    wired.registry.store().close().await;
+    show(&outcome.map_err(explained)?, args, shell.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn question(given: &str) -> anyhow::Result<String> {
+    if given == "-" {
+        return Ok(io::read_to_string(io::stdin().lock())?);
+    }
+    Ok(given.to_owned())
+}
+
+fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "No model is set up. Any one of these will do:")?;
+    writeln!(output, "  run Ollama, LM Studio or llama.cpp on this machine; it is found by itself")?;
+    writeln!(output, "  set a key: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or LANGBASE_API_KEY")?;
+    writeln!(output, "  or answer the question yourself: deliberate think --manual \"…\"")
+}
+
+fn spinner(message: &str) -> ProgressBar {
+    if !at_terminal() {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner().with_message(message.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
+/// The person answers what the model would be asked.
+async fn by_hand(needs: NeedsReply, registry: &Registry) -> anyhow::Result<Value> {
+    let mut needs = needs;
+    loop {
+        let mut replies = Vec::new();
+        for ask in &needs.asks {
+            replies.push(reply_to(ask)?);
+        }
+        let arguments = json!({ "id": needs.id, "replies": replies });
+        match registry.call(RESUME, arguments, Caller::default()).await? {
+            Answer::Done(output) => return Ok(output),
+            Answer::NeedsReply(again) => needs = again,
+        }
+    }
+}
+
+fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
+    let mut stderr = io::stderr().lock();
+    writeln!(stderr, "{}\n", ask.system)?;
+    for message in &ask.messages {
+        writeln!(stderr, "{}\n", message.text)?;
+    }
+    writeln!(stderr, "Your reply (plain text or JSON), ended by an empty line or Ctrl-D:")?;
+    stderr.flush()?;
+    let mut reply = String::new();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() && !reply.trim().is_empty() {
+            break;
+        }
+        reply.push_str(&line);
+        reply.push('\n');
+    }
+    if reply.trim().is_empty() {
+        bail!("nothing was replied; nothing was kept");
+    }
+    Ok(reply)
+}
+
+fn explained(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<ToolError>().map(ToolError::hint) {
+        Some(Some(hint)) => anyhow::anyhow!("{error}. {hint}"),
+        _ => error,
+    }
+}
+
+fn show(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Result<()> {
+    if args.json {
+        writeln!(shell, "{}", serde_json::to_string_pretty(output)?)?;
+        return Ok(());
+    }
+    let text = |field: &str| output.get(field).and_then(Value::as_str).unwrap_or_default();
+    let sure = output.get("confidence").and_then(Value::as_f64).unwrap_or_default();
+    writeln!(shell, "{}\n", text("content"))?;
+    writeln!(shell, "{:.0} % sure. Go on with:", sure * 100.0)?;
+    writeln!(shell, "  deliberate think --session {} \"…\"", text("session_id"))?;
+    Ok(())
+}

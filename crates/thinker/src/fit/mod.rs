@@ -1,0 +1,217 @@
+//! Makes an answer fit its schema where the meaning is clear.
+//!
+//! Models write `"85%"` for 85, one string where a list is wanted, 104 out of 100. Asking again
+//! for that costs a call and teaches nothing. What is not clear is left alone: the check that
+//! follows says what is wrong with it.
+
+mod scalar;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use scalar::{fit_boolean, fit_integer, fit_number, fit_string, fit_word, limit};
+
+/// How deep schemas are followed; `$ref` may go in circles.
+const MAX_DEPTH: usize = 64;
+
+/// Fits `value` to `schema`; unknown things stay as they are.
+pub fn fit(value: Value, schema: &Value) -> Value {
+    let fitter = Fitter { root: schema };
+    fitter.fit(value, schema, MAX_DEPTH)
+}
+
+struct Fitter<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Fitter<'s> {
+    fn fit(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+        let Some(depth) = depth.checked_sub(1) else {
+            return value;
+        };
+        if let Some(target) = self.target(schema) {
+            return self.fit(value, target, depth);
+        }
+        if let Some(words) = words(schema) {
+            return fit_word(value, &words);
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(branches) = schema.get(key).and_then(Value::as_array) {
+                return self.fit_any(value, branches, depth);
+            }
+        }
+        let types = types(schema);
+        if value.is_null() && types.contains(&"null") {
+            return value;
+        }
+        // What the value already is comes first, so that `["string", "integer"]` changes nothing.
+        let Some(wanted) = types
+            .iter()
+            .find(|wanted| is_a(&value, wanted))
+            .or_else(|| types.iter().find(|wanted| **wanted != "null"))
+        else {
+            return value;
+        };
+        if is_spelled_null(&value) && types.contains(&"null") && !types.contains(&"string") {
+            return Value::Null;
+        }
+        match *wanted {
+            "integer" => fit_integer(value, schema),
+            "number" => fit_number(value, schema),
+            "boolean" => fit_boolean(value),
+            "string" => fit_string(value, schema),
+            "array" => self.fit_array(value, schema, depth),
+            "object" => self.fit_object(value, schema, depth),
+            _ => value,
+        }
+    }
+
+    /// What a local `$ref` points to.
+    fn target(&self, schema: &Value) -> Option<&'s Value> {
+        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        self.root.pointer(pointer)
+    }
+
+    fn resolved(&self, schema: &'s Value) -> &'s Value {
+        self.target(schema).unwrap_or(schema)
+    }
+
+    fn fit_any(&self, value: Value, branches: &'s [Value], depth: usize) -> Value {
+        let null = |branch: &&Value| types(self.resolved(branch)) == ["null"];
+        let nullable = branches.iter().any(|branch| null(&branch));
+        if value.is_null() && nullable {
+            return value;
+        }
+        let mut others = branches.iter().filter(|branch| !null(branch));
+        let (first, second) = (others.next(), others.next());
+        let matching = branches.iter().find(|branch| {
+            types(self.resolved(branch))
+                .iter()
+                .any(|wanted| is_a(&value, wanted))
+        });
+        match (matching, first, second) {
+            (Some(branch), ..) => self.fit(value, branch, depth),
+            (None, Some(_), None) if nullable && is_spelled_null(&value) => Value::Null,
+            (None, Some(only), None) => self.fit(value, only, depth),
+            _ => value,
+        }
+    }
+
+    fn fit_array(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+        let mut items = match value {
+            Value::Array(items) => items,
+            // `null` is no element: nothing was said.
+            Value::Null => return Value::Null,
+            one => vec![one],
+        };
+        if let Some(most) = limit(schema, "maxItems") {
+            items.truncate(most);
+        }
+        let Some(schema) = schema.get("items") else {
+            return Value::Array(items);
+        };
+        let items = items
+            .into_iter()
+            .map(|item| self.fit(item, schema, depth))
+            .collect();
+        Value::Array(items)
+    }
+
+    fn fit_object(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+        let mut members = match value {
+            Value::Object(members) => members,
+            Value::Array(mut items) => match (items.len(), lone_list(schema)) {
+                // The object was put into a list.
+                (1, _) if items.iter().all(Value::is_object) => {
+                    return self.fit(items.remove(0), schema, depth);
+                }
+                // The list was not put into its object.
+                (_, Some(name)) => [(name.to_owned(), Value::Array(items))]
+                    .into_iter()
+                    .collect(),
+                _ => return Value::Array(items),
+            },
+            other => return other,
+        };
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            for (name, property) in properties {
+                let Some(member) = members.get_mut(name) else {
+                    continue;
+                };
+                *member = self.fit(member.take(), property, depth);
+                // Nothing was said of something that need not be said.
+                if member.is_null() && !is_required(schema, name) && !self.allows_null(property) {
+                    members.shift_remove(name);
+                }
+            }
+        }
+        Value::Object(members)
+    }
+
+    /// Whether a schema allows `null`, or does not say.
+    fn allows_null(&self, schema: &'s Value) -> bool {
+        let schema = self.resolved(schema);
+        let types = types(schema);
+        types.is_empty() && words(schema).is_none() || types.contains(&"null")
+    }
+}
+
+/// The types a schema names.
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(one)) => vec![one],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        // A schema with properties describes an object, whether it says so or not.
+        _ if schema.get("properties").is_some() => vec!["object"],
+        _ => Vec::new(),
+    }
+}
+
+fn is_a(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::Null => wanted == "null",
+        Value::Bool(_) => wanted == "boolean",
+        Value::Number(number) => wanted == "number" || (wanted == "integer" && !number.is_f64()),
+        Value::String(_) => wanted == "string",
+        Value::Array(_) => wanted == "array",
+        Value::Object(_) => wanted == "object",
+    }
+}
+
+fn is_spelled_null(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| {
+        let text = text.trim();
+        text.is_empty() || text.eq_ignore_ascii_case("null") || text.eq_ignore_ascii_case("none")
+    })
+}
+
+/// The words a schema allows, if it allows only words.
+fn words(schema: &Value) -> Option<Vec<&str>> {
+    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+        return words.iter().map(Value::as_str).collect();
+    }
+    let branches = schema.get("oneOf").and_then(Value::as_array)?;
+    branches
+        .iter()
+        .map(|branch| branch.get("const").and_then(Value::as_str))
+        .collect()
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    schema
+        .get("required")
+        .and_then(Value::as_array)
+        .is_some_and(|required| required.iter().any(|required| required == name))
+}
+
+/// The name of the only property that must be there, if it is a list.
+fn lone_list(schema: &Value) -> Option<&str> {
+    let required = schema.get("required")?.as_array()?;
+    let [Value::String(name)] = required.as_slice() else {
+        return None;
+    };
+    let property = schema.get("properties")?.get(name)?;
+    types(property).contains(&"array").then_some(name)
+}

@@ -1,0 +1,121 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn what_is_clear_is_fitted() {
+    let score = json!({"type": "integer", "minimum": 0, "maximum": 100});
+    let share = json!({"type": "number", "minimum": 0, "maximum": 1});
+    let list = json!({"type": "array", "items": {"type": "string"}, "maxItems": 2});
+    let nullable = json!({"anyOf": [{"type": "integer"}, {"type": "null"}]});
+    let level = json!({"oneOf": [{"const": "very_high"}, {"const": "low"}]});
+    let cases = [
+        (json!("85"), &score, json!(85)),
+        (json!(" 85 % "), &score, json!(85)),
+        (json!("0.9%"), &score, json!(1)),
+        (json!(104), &score, json!(100)),
+        (json!(-3), &score, json!(0)),
+        (json!(76.8), &score, json!(77)),
+        (json!(85.0), &score, json!(85)),
+        (json!(0.85), &score, json!(85)),
+        (json!("0.8"), &score, json!(80)),
+        (json!(1), &score, json!(1)),
+        (json!(0), &score, json!(0)),
+        (json!("0.8"), &share, json!(0.8)),
+        (json!("80%"), &share, json!(0.8)),
+        (json!(1.7), &share, json!(1.0)),
+        (json!(1), &share, json!(1)),
+        (json!("a"), &list, json!(["a"])),
+        (json!([1, "b", "c"]), &list, json!(["1", "b"])),
+        (json!(null), &nullable, json!(null)),
+        (json!("null"), &nullable, json!(null)),
+        (json!("7"), &nullable, json!(7)),
+        (json!("Very high"), &level, json!("very_high")),
+    ];
+    for (value, schema, expected) in cases {
+        assert_eq!(fit(value.clone(), schema), expected, "{value} for {schema}");
+    }
+}
+
+#[test]
+fn strings_and_booleans() {
+    let short = json!({"type": "string", "maxLength": 3});
+    assert_eq!(fit(json!("äöüß"), &short), json!("äöü"));
+    assert_eq!(fit(json!("äöü"), &short), json!("äöü"));
+    assert_eq!(fit(json!(0.5), &short), json!("0.5"));
+    let flag = json!({"type": "boolean"});
+    assert_eq!(fit(json!("True"), &flag), json!(true));
+    assert_eq!(fit(json!("no"), &flag), json!(false));
+    assert_eq!(fit(json!("perhaps"), &flag), json!("perhaps"));
+}
+
+#[test]
+fn properties_items_and_references_are_followed() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"branches": {"type": "array", "items": {"$ref": "#/$defs/Branch"}}},
+        "required": ["branches"],
+        "$defs": {"Branch": {"type": "object", "properties": {
+            "score": {"type": ["integer", "null"], "maximum": 100},
+            "children": {"type": "array", "items": {"$ref": "#/$defs/Branch"}},
+        }}},
+    });
+    let fitted = json!({"branches": [{"score": 90, "children": [{"score": 100}], "more": "1"}]});
+    let answer = json!({"branches": [{"score": "90", "children": {"score": 190}, "more": "1"}]});
+    assert_eq!(fit(answer, &schema), fitted);
+    let bare = json!([{"score": "90", "children": {"score": 190}, "more": "1"}, {}]);
+    assert_eq!(
+        fit(bare, &schema),
+        json!({"branches": [{"score": 90, "children": [{"score": 100}], "more": "1"}, {}]})
+    );
+}
+
+#[test]
+fn an_object_in_a_list_is_taken_out() {
+    let schema = json!({"type": "object", "properties": {"score": {"type": "integer"}}});
+    assert_eq!(fit(json!([{"score": "3"}]), &schema), json!({"score": 3}));
+    let several = json!([{"score": "3"}, {"score": "4"}]);
+    assert_eq!(fit(several.clone(), &schema), several);
+}
+
+#[test]
+fn null_for_what_need_not_be_said_is_left_out() {
+    let schema = json!({
+        "properties": {
+            "a": {"type": "integer"},
+            "b": {"type": "array"},
+            "c": {"type": ["string", "null"]},
+            "d": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        },
+        "required": ["a"],
+    });
+    let answer = json!({"a": null, "b": null, "c": null, "d": null, "e": null});
+    assert_eq!(
+        fit(answer, &schema),
+        json!({"a": null, "c": null, "d": null, "e": null})
+    );
+}
+
+#[test]
+fn circles_of_references_end() {
+    let schema = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});
+    assert_eq!(fit(json!({"a": "1"}), &schema), json!({"a": "1"}));
+    let missing = json!({"$ref": "#/$defs/B", "type": "integer"});
+    assert_eq!(fit(json!("1"), &missing), json!(1));
+}
+
+#[test]
+fn unclear_values_and_odd_schemas_change_nothing() {
+    for schema in [
+        json!(true),
+        json!({}),
+        json!({"type": 7}),
+        json!({"type": "integer"}),
+    ] {
+        for value in [json!("much"), json!({"a": 1}), json!([]), json!(null)] {
+            assert_eq!(fit(value.clone(), &schema), value);
+        }
+    }
+    let big = json!(9_223_372_036_854_775_807_i64);
+    assert_eq!(fit(big.clone(), &json!({"type": "integer"})), big);
+}

@@ -1,0 +1,113 @@
+//! What goes out and what comes back.
+
+use reqwest::{
+    Method,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::{HttpSettings, RateHeaders};
+use crate::ThinkError;
+
+/// How a provider knows us.
+#[derive(Debug)]
+pub(crate) enum Auth {
+    /// It does not ask.
+    None,
+    /// `Authorization: Bearer …`.
+    Bearer(SecretString),
+    /// A header of its own.
+    Header(&'static str, SecretString),
+}
+
+/// Where a provider is and how it is talked to.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) provider: String,
+    pub(crate) base_url: String,
+    pub(crate) auth: Auth,
+    /// Headers that go with every request.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+    pub(crate) rate_headers: RateHeaders,
+    pub(crate) settings: HttpSettings,
+}
+
+/// A request; paths are relative to the base URL.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) body: Option<Vec<u8>>,
+}
+
+impl Request {
+    pub(crate) fn get(path: &'static str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            body: None,
+        }
+    }
+
+    pub(crate) fn post(path: &'static str, body: &Value) -> Self {
+        Self {
+            method: Method::POST,
+            path,
+            body: Some(body.to_string().into_bytes()),
+        }
+    }
+}
+
+/// An answer that trying again would not change: a success or a refusal.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answered {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as text, for looking something up in it.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Endpoint {
+    /// The headers that go with every request, the key among them.
+    pub(super) fn header_map(&self) -> Result<HeaderMap, ThinkError> {
+        let wrong = |reason: &str| ThinkError::Misconfigured {
+            provider: self.provider.clone(),
+            reason: reason.to_owned(),
+        };
+        let mut headers: HeaderMap = self
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect();
+        let (name, prefix, key) = match &self.auth {
+            Auth::None => return Ok(headers),
+            Auth::Bearer(key) => ("authorization", "Bearer ", key),
+            Auth::Header(name, key) => (*name, "", key),
+        };
+        let key = key.expose_secret().trim();
+        if key.is_empty() {
+            return Err(wrong("the API key is empty"));
+        }
+        let mut value = HeaderValue::from_str(&format!("{prefix}{key}"))
+            .map_err(|_| wrong("the API key has characters that can't be sent"))?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+        Ok(headers)
+    }
+}

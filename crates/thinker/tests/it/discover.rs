@@ -1,0 +1,94 @@
+//! Model servers on this machine.
+
+use std::time::Duration;
+
+use deliberate_thinker::{Found, Probe, find_local};
+use serde_json::json;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
+
+async fn offering(models: &[&str], delay: Duration) -> MockServer {
+    let data: Vec<_> = models.iter().map(|id| json!({"id": id})).collect();
+    let server = MockServer::start().await;
+    Mock::given(path("/v1/models"))
+        .respond_with(
+            ResponseTemplate::new(200)
+                .set_body_json(json!({"object": "list", "data": data}))
+                .set_delay(delay),
+        )
+        .mount(&server)
+        .await;
+    server
+}
+
+fn probe(vendor: &str, server: &MockServer) -> Probe {
+    Probe {
+        vendor: vendor.to_owned(),
+        base_url: format!("{}/v1", server.uri()),
+    }
+}
+
+fn found(probe: &Probe, model: &str) -> Found {
+    Found {
+        vendor: probe.vendor.clone(),
+        base_url: probe.base_url.clone(),
+        model: model.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn the_first_with_a_model_that_chats_is_taken() {
+    let limit = Duration::from_secs(10);
+    let embeddings = offering(
+        &["nomic-embed-text", "BGE-m3", "my-reranker", "whisper-1"],
+        Duration::ZERO,
+    )
+    .await;
+    let slower = offering(&["all-embed", "qwen"], Duration::from_millis(100)).await;
+    let faster = offering(&["llama"], Duration::ZERO).await;
+    let (a, b, c) = (
+        probe("ollama", &embeddings),
+        probe("lmstudio", &slower),
+        probe("llamacpp", &faster),
+    );
+    let all = [a.clone(), b.clone(), c.clone()];
+    assert_eq!(find_local(&all, limit).await, Some(found(&b, "qwen")));
+    assert_eq!(
+        find_local(&[a.clone(), c.clone()], limit).await,
+        Some(found(&c, "llama"))
+    );
+    assert_eq!(find_local(&[a], limit).await, None);
+    assert_eq!(find_local(&[], limit).await, None);
+}
+
+#[tokio::test]
+async fn who_is_silent_or_elsewhere_is_passed_over() {
+    let silent = offering(&["late"], Duration::from_mins(1)).await;
+    let broken = MockServer::start().await;
+    let elsewhere = Probe {
+        vendor: "lmstudio".to_owned(),
+        base_url: "http://models.example.com/v1".to_owned(),
+    };
+    let probes = [
+        probe("ollama", &silent),
+        elsewhere,
+        probe("llamacpp", &broken),
+    ];
+    assert_eq!(find_local(&probes, Duration::from_millis(200)).await, None);
+}
+
+#[test]
+fn the_usual_places_are_in_order() {
+    let usual = Probe::usual();
+    let places: Vec<_> = usual
+        .iter()
+        .map(|probe| (probe.vendor.as_str(), probe.base_url.as_str()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("ollama", "http://127.0.0.1:11434/v1"),
+            ("lmstudio", "http://127.0.0.1:1234/v1"),
+            ("llamacpp", "http://127.0.0.1:8080/v1"),
+        ]
+    );
+}

@@ -1,0 +1,469 @@
+//! What holds for all that speak HTTP.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use deliberate_thinker::{Finish, HttpSettings, ThinkError, ask_for};
+use tokio::{io::AsyncReadExt, net::TcpListener, time::Instant};
+use wiremock::ResponseTemplate;
+
+use crate::{
+    mock::{KEY, KINDS, Kind, bodies, calls, quick, server},
+    support::{Step, ask, from_plain, later, plain_ask, step},
+};
+
+const GOOD: &str = r#"{"thought": "42", "confidence": 90}"#;
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(1)
+}
+
+#[tokio::test]
+async fn a_reply_comes_with_its_model_and_cost() {
+    for kind in KINDS {
+        let server = server(vec![kind.saying(GOOD)]).await;
+        let reply = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), later())
+            .await
+            .unwrap();
+        assert_eq!(reply.text, GOOD, "{kind:?}");
+        assert_eq!(reply.finish, Finish::Stop);
+        assert_eq!(reply.model.as_deref(), Some("m-1"));
+        assert_eq!(reply.usage.prompt_tokens, 1000);
+        assert_eq!(reply.usage.completion_tokens, 500);
+        let cost = reply.usage.cost_usd.unwrap();
+        assert!((cost - 0.002).abs() < 1e-12, "{cost}");
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].url.path(), kind.path());
+        let body = String::from_utf8_lossy(&requests[0].body).into_owned();
+        assert!(body.contains("fits this JSON Schema"), "{body}");
+        assert!(body.contains("What is 6 × 7?"));
+    }
+}
+
+#[tokio::test]
+async fn answers_in_every_shape_are_read() {
+    let shapes = [
+        "```json\n{\"thought\": \"42\", \"confidence\": 90}\n```",
+        r#"Here: {"thought": "42", "confidence": 90}. Done!"#,
+        r#"{"thought": "42", "confidence": "90"}"#,
+        r#"{"confidence": 90, "thought": "42"#,
+    ];
+    for kind in KINDS {
+        for shape in shapes {
+            let server = server(vec![kind.saying(shape)]).await;
+            let thinker = kind.at(&server.uri(), quick());
+            let answer = ask_for::<Step>(&*thinker, ask(), None, later())
+                .await
+                .unwrap();
+            assert_eq!(answer.value, step("42", 90), "{kind:?} {shape}");
+            assert_eq!(calls(&server).await, 1);
+        }
+        let server = server(vec![
+            kind.saying(r#"{"thought": "42", "confidence": 9040}"#),
+        ])
+        .await;
+        let thinker = kind.at(&server.uri(), quick());
+        let answer = ask_for::<Step>(&*thinker, ask(), None, later())
+            .await
+            .unwrap();
+        assert_eq!(answer.value, step("42", 100));
+    }
+}
+
+#[tokio::test]
+async fn an_empty_completion_is_asked_for_again_and_then_an_error() {
+    for kind in KINDS {
+        let server = server(vec![kind.saying("")]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        let failed = ask_for(&*thinker, plain_ask(), Some(from_plain), later())
+            .await
+            .unwrap_err();
+        assert_eq!(failed.error.code(), "InvalidResponse", "{kind:?}");
+        assert_eq!(failed.replies.len(), 2);
+        assert_eq!(calls(&server).await, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_cut_completion_is_known_as_such() {
+    for kind in KINDS {
+        let cut =
+            ResponseTemplate::new(200).set_body_json(kind.body(r#"{"thought": "4"#, "length"));
+        let server = server(vec![cut, kind.saying(GOOD)]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        let answer = ask_for::<Step>(&*thinker, ask(), None, later())
+            .await
+            .unwrap();
+        assert_eq!(answer.value, step("42", 90), "{kind:?}");
+        assert_eq!(answer.replies[0].finish, Finish::Length);
+        let second = bodies(&server, kind.path()).await.remove(1).to_string();
+        assert!(second.contains("cut off at the limit"), "{second}");
+    }
+}
+
+#[tokio::test]
+async fn permanent_errors_are_told_after_one_call() {
+    for kind in KINDS {
+        for status in [400, 401, 403, 413, 422] {
+            let refusal = ResponseTemplate::new(status).set_body_json(serde_json::json!({
+                "error": {"message": format!("no: the key {KEY} is wrong")}
+            }));
+            let server = server(vec![refusal]).await;
+            let error = kind
+                .at(&server.uri(), quick())
+                .think(&ask(), later())
+                .await
+                .unwrap_err();
+            let ThinkError::Api {
+                status: told,
+                message,
+                ..
+            } = &error
+            else {
+                panic!("{kind:?} {status}: {error:?}");
+            };
+            assert_eq!(*told, status);
+            assert_eq!(message, "no: the key [key] is wrong");
+            assert!(!format!("{error:?} {error}").contains(KEY));
+            assert_eq!(calls(&server).await, 1, "{kind:?} {status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    for kind in KINDS {
+        let elsewhere = server(vec![kind.saying(GOOD)]).await;
+        let redirect = ResponseTemplate::new(307).insert_header("location", elsewhere.uri());
+        let server = server(vec![redirect]).await;
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ThinkError::Api { status: 307, .. }),
+            "{error:?}"
+        );
+        assert_eq!(calls(&elsewhere).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_page_instead_of_json_is_said_to_be_one() {
+    for kind in KINDS {
+        let page =
+            ResponseTemplate::new(200).set_body_raw("<!DOCTYPE html><p>Log in</p>", "text/html");
+        let server = server(vec![page]).await;
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "InvalidResponse", "{kind:?}");
+        assert!(
+            error.to_string().contains("not JSON but an HTML page"),
+            "{error}"
+        );
+        assert_eq!(calls(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn json_of_another_kind_is_said_to_be_unusable() {
+    for kind in KINDS {
+        let other = ResponseTemplate::new(200).set_body_json(serde_json::json!({"hello": "world"}));
+        let server = server(vec![other]).await;
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "InvalidResponse", "{kind:?} {error}");
+        assert_eq!(calls(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_endless_body_is_given_up() {
+    let long = "x".repeat(8 * 1024 * 1024 + 1);
+    let server = server(vec![ResponseTemplate::new(200).set_body_string(long)]).await;
+    let error = Kind::OpenAi
+        .at(&server.uri(), quick())
+        .think(&ask(), later())
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("larger than 8 MiB"), "{error}");
+    assert_eq!(calls(&server).await, 1);
+}
+
+#[tokio::test]
+async fn passing_failures_are_tried_again() {
+    for kind in KINDS {
+        for status in [408, 429, 500, 503, 529] {
+            let server = server(vec![ResponseTemplate::new(status), kind.saying(GOOD)]).await;
+            let reply = kind.at(&server.uri(), quick()).think(&ask(), later()).await;
+            assert_eq!(
+                reply.map(|reply| reply.text),
+                Ok(GOOD.to_owned()),
+                "{kind:?} {status}"
+            );
+            assert_eq!(calls(&server).await, 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn lasting_failures_end_after_all_attempts() {
+    for kind in KINDS {
+        let failing = ResponseTemplate::new(500).set_body_string("out of order");
+        let server = server(vec![failing]).await;
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        let ThinkError::Unavailable {
+            attempts, reason, ..
+        } = &error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!(*attempts, 3);
+        assert_eq!(reason, "it answered 500: out of order");
+        assert_eq!(calls(&server).await, 3);
+        let code = if kind == Kind::Langbase {
+            "LangbaseUnavailable"
+        } else {
+            "ProviderUnavailable"
+        };
+        assert_eq!(error.code(), code);
+    }
+}
+
+#[tokio::test]
+async fn the_wait_the_provider_asks_for_is_kept() {
+    for kind in KINDS {
+        // Our own delay would not fit before the deadline; the provider's does.
+        let slow = HttpSettings {
+            retry_delay: Duration::from_mins(10),
+            ..quick()
+        };
+        let limited = ResponseTemplate::new(429).insert_header("retry-after", "0.2");
+        let server = server(vec![limited, kind.saying(GOOD)]).await;
+        let started = Instant::now();
+        let reply = kind.at(&server.uri(), slow).think(&ask(), later()).await;
+        assert!(reply.is_ok(), "{kind:?} {reply:?}");
+        assert!(started.elapsed() >= Duration::from_millis(200));
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_does_not_fit_is_told_at_once() {
+    for kind in KINDS {
+        let limited = ResponseTemplate::new(429).insert_header("retry-after", "60");
+        let server = server(vec![limited, kind.saying(GOOD)]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        let error = thinker.think(&ask(), soon()).await.unwrap_err();
+        let ThinkError::RateLimited {
+            retry_after: Some(wait),
+            ..
+        } = error
+        else {
+            panic!("{kind:?} {error:?}");
+        };
+        assert_eq!(wait.as_secs(), 60);
+        // And it is remembered: the next call does not even go out.
+        let error = thinker.think(&ask(), soon()).await.unwrap_err();
+        assert!(matches!(error, ThinkError::RateLimited { .. }), "{error:?}");
+        assert_eq!(calls(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_outage_longer_than_the_call_is_told_at_once() {
+    for kind in KINDS {
+        let failing = ResponseTemplate::new(503).insert_header("retry-after", "60");
+        let server = server(vec![failing]).await;
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), soon())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ThinkError::Unavailable { attempts: 1, .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn rate_headers_hold_the_next_call_back() {
+    for (kind, prefix) in [
+        (Kind::Langbase, "lb-ratelimit-"),
+        (Kind::OpenAi, "x-ratelimit-"),
+        (Kind::Anthropic, "anthropic-ratelimit-"),
+    ] {
+        let (remaining, reset) = match kind {
+            Kind::Langbase => (format!("{prefix}remaining"), format!("{prefix}reset")),
+            Kind::OpenAi => (
+                format!("{prefix}remaining-requests"),
+                format!("{prefix}reset-requests"),
+            ),
+            Kind::Anthropic => (
+                format!("{prefix}requests-remaining"),
+                format!("{prefix}requests-reset"),
+            ),
+        };
+        let last = kind
+            .saying(GOOD)
+            .insert_header(remaining.as_str(), "0")
+            .insert_header(reset.as_str(), "6m0s");
+        let server = server(vec![last]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        assert!(thinker.think(&ask(), soon()).await.is_ok());
+        let error = thinker.think(&ask(), soon()).await.unwrap_err();
+        assert!(
+            matches!(error, ThinkError::RateLimited { .. }),
+            "{kind:?} {error:?}"
+        );
+        assert_eq!(calls(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn slow_answers_time_out_and_are_tried_again() {
+    for kind in KINDS {
+        let slow = kind.saying(GOOD).set_delay(Duration::from_secs(30));
+        let hasty = HttpSettings {
+            request_timeout: Duration::from_millis(200),
+            max_retries: 1,
+            ..quick()
+        };
+        let failing = server(vec![slow.clone()]).await;
+        let error = kind
+            .at(&failing.uri(), hasty.clone())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "Timeout", "{kind:?}");
+        assert_eq!(calls(&failing).await, 2);
+
+        let patient = HttpSettings {
+            max_retries: 5,
+            ..hasty
+        };
+        let recovering = server(vec![slow, kind.saying(GOOD)]).await;
+        assert!(
+            kind.at(&recovering.uri(), patient)
+                .think(&ask(), later())
+                .await
+                .is_ok()
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_deadline_ends_the_call_whatever_the_settings_say() {
+    for kind in KINDS {
+        let slow = kind.saying(GOOD).set_delay(Duration::from_secs(30));
+        let server = server(vec![slow]).await;
+        let deadline = Instant::now() + Duration::from_millis(200);
+        let error = kind
+            .at(&server.uri(), quick())
+            .think(&ask(), deadline)
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "Timeout", "{kind:?}");
+        assert_eq!(calls(&server).await, 1);
+    }
+}
+
+/// A server that hangs up in the middle of each exchange.
+async fn hanging_up() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.read(&mut [0; 16]).await;
+        }
+    });
+    (base, count)
+}
+
+#[tokio::test]
+async fn a_cut_connection_is_tried_again() {
+    for kind in KINDS {
+        let (base, count) = hanging_up().await;
+        let error = kind
+            .at(&base, quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ThinkError::Unavailable { attempts: 3, .. }),
+            "{error:?}"
+        );
+        assert_eq!(count.load(Ordering::SeqCst), 3, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_plainly() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    for kind in KINDS {
+        let error = kind
+            .at(&base, quick())
+            .think(&ask(), later())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ThinkError::Unavailable { attempts: 3, .. }),
+            "{error:?}"
+        );
+        assert!(
+            error.to_string().to_lowercase().contains("refused"),
+            "{error}"
+        );
+        assert!(!error.to_string().contains(&base), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn settings_that_would_leak_or_fail_are_refused_at_once() {
+    for kind in KINDS {
+        for base in ["http://api.example.com/v1", "http://10.0.0.1", "nonsense"] {
+            let error = kind.try_at(base, quick()).err().unwrap();
+            assert_eq!(error.code(), "Config", "{kind:?} {base}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_more_than_the_set_number_runs_at_a_time() {
+    let kind = Kind::OpenAi;
+    let slow = kind.saying(GOOD).set_delay(Duration::from_millis(150));
+    let server = server(vec![slow]).await;
+    let one = HttpSettings {
+        concurrency: 1,
+        ..quick()
+    };
+    let thinker = kind.at(&server.uri(), one);
+    let (ask, started) = (ask(), Instant::now());
+    let replies = futures::future::join_all((0..3).map(|_| thinker.think(&ask, later()))).await;
+    assert!(replies.iter().all(Result::is_ok));
+    assert!(started.elapsed() >= Duration::from_millis(450));
+}

@@ -1,0 +1,120 @@
+//! Asks, and a thinker that says what it is told.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Mutex,
+    time::Duration,
+};
+
+use deliberate_thinker::{Ask, Message, PlainText, Purpose, Reply, ThinkError, Thinker};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+/// What most tests ask for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Step {
+    pub(crate) thought: String,
+    pub(crate) confidence: u8,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+}
+
+pub(crate) fn step(thought: &str, confidence: u8) -> Step {
+    Step {
+        thought: thought.to_owned(),
+        confidence,
+        tags: Vec::new(),
+    }
+}
+
+pub(crate) fn from_plain(text: String) -> Step {
+    Step {
+        thought: text,
+        confidence: 80,
+        tags: vec!["plain".to_owned()],
+    }
+}
+
+pub(crate) fn ask() -> Ask {
+    Ask {
+        key: "step".to_owned(),
+        purpose: Purpose::new("linear"),
+        system: "Think one step.".to_owned(),
+        messages: vec![Message::user("What is 6 × 7?")],
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "thought": {"type": "string", "minLength": 1, "maxLength": 400},
+                "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+                "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+            },
+            "required": ["thought", "confidence"],
+            "additionalProperties": false,
+        }),
+        plain_text: PlainText::IsRefused,
+        max_tokens: 400,
+        temperature: 0.5,
+        thread: None,
+        variables: BTreeMap::new(),
+    }
+}
+
+pub(crate) fn plain_ask() -> Ask {
+    Ask {
+        plain_text: PlainText::IsTheAnswer,
+        ..ask()
+    }
+}
+
+/// A deadline that a test does not mean to reach.
+pub(crate) fn later() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}
+
+/// Replies in order, and remembers the asks.
+pub(crate) struct Script {
+    replies: Mutex<VecDeque<Result<Reply, ThinkError>>>,
+    pub(crate) asks: Mutex<Vec<Ask>>,
+}
+
+impl Script {
+    pub(crate) fn new(replies: impl IntoIterator<Item = Result<Reply, ThinkError>>) -> Self {
+        Self {
+            replies: Mutex::new(replies.into_iter().collect()),
+            asks: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn saying(texts: &[&str]) -> Self {
+        Self::new(texts.iter().map(|text| Ok(reply(text))))
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Ask> {
+        self.asks.lock().unwrap().clone()
+    }
+}
+
+pub(crate) fn reply(text: &str) -> Reply {
+    Reply {
+        text: text.to_owned(),
+        ..Reply::default()
+    }
+}
+
+impl Thinker for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn think<'a>(
+        &'a self,
+        ask: &'a Ask,
+        _deadline: Instant,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        self.asks.lock().unwrap().push(ask.clone());
+        let reply = self.replies.lock().unwrap().pop_front();
+        Box::pin(async move { reply.expect("an ask too many") })
+    }
+}
