@@ -183,20 +183,24 @@ def connect(home: Home):
 def answer(result: types.CallToolResult) -> dict[str, Any]:
     """The answer of a call that went well; its text says the same."""
     assert not result.is_error, result
-    return told(result)
+    assert json.loads(text_of_result(result)) == result.structured_content
+    return result.structured_content
 
 
 def error(result: types.CallToolResult) -> dict[str, Any]:
-    """The error of a call that did not."""
+    """The error of a call that did not; its text is a sentence with the code and the hint."""
     assert result.is_error, result
-    return told(result)["error"]
+    told = result.structured_content["error"]
+    text = text_of_result(result)
+    assert text.startswith(f"Error: {told['code']}: {told['message']}"), text
+    assert told.get("hint", "") in text
+    return told
 
 
-def told(result: types.CallToolResult) -> dict[str, Any]:
+def text_of_result(result: types.CallToolResult) -> str:
     (text,) = result.content
     assert isinstance(text, types.TextContent)
-    assert json.loads(text.text) == result.structured_content
-    return result.structured_content
+    return text.text
 
 
 async def think(client: Client, content: str, **arguments: Any) -> dict[str, Any]:

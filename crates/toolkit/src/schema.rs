@@ -54,6 +54,10 @@ fn generate<T: JsonSchema>() -> Value {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     slim(&mut schema);
+    // What the type is for is said to the readers of the code; the tool has a description.
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("description");
+    }
     schema
 }
 

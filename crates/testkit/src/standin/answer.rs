@@ -73,8 +73,12 @@ fn content_text(message: &Value) -> String {
     }
 }
 
+/// The last words, without tags: models do not repeat the markup they are given either.
 fn excerpt(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !word.contains(['<', '>']))
+        .collect();
     cut(&words.join(" "), EXCERPT_CHARS)
 }
 
