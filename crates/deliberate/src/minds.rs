@@ -334,3 +334,20 @@ impl Thinker for Tuned {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use deliberate_thinker::vendors;
+
+    use crate::config::PROVIDERS;
+
+    #[test]
+    fn every_vendor_can_be_chosen_and_every_choice_is_there() {
+        let own = ["auto", "langbase", "anthropic", "sampling", "client"];
+        let choices: BTreeSet<&str> = PROVIDERS.iter().copied().collect();
+        let known = own.into_iter().chain(vendors().iter().map(|vendor| vendor.name.as_str()));
+        assert_eq!(choices, known.collect());
+    }
+}

@@ -23,3 +23,5 @@ pub(crate) use flags::CommonOptions;
 pub(crate) use load::Loaded;
 pub(crate) use reference::{reference_markdown, sample_toml};
 pub(crate) use settings::{Durability, LogFormat, LogLevel, Settings};
+#[cfg(test)]
+pub(crate) use table::PROVIDERS;

@@ -1,0 +1,3 @@
+//! Checks of the house as a whole, which no lint makes.
+
+mod house;
