@@ -42,7 +42,9 @@ pub fn cut_to_tokens(text: &str, limit: usize) -> String {
     } else {
         BYTES_PER_TOKEN
     };
-    let budget = limit.saturating_mul(per_token).saturating_sub(CUT_MARK.len());
+    let budget = limit
+        .saturating_mul(per_token)
+        .saturating_sub(CUT_MARK.len());
     let mut end = budget.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -22,7 +22,10 @@ fn main() -> ExitCode {
         Err(error) => {
             let mut stderr = io::stderr().lock();
             // Nobody left to tell if this fails.
-            drop(io::Write::write_fmt(&mut stderr, format_args!("error: {error:#}\n")));
+            drop(io::Write::write_fmt(
+                &mut stderr,
+                format_args!("error: {error:#}\n"),
+            ));
             ExitCode::from(2)
         }
     }

@@ -101,7 +101,14 @@ impl Chooser {
                 "found a model server on this machine"
             );
             let model = self.settings.model.clone().unwrap_or(found.model);
-            openai(&self.settings, vendor, None, Some(found.base_url), Some(model)).ok()
+            openai(
+                &self.settings,
+                vendor,
+                None,
+                Some(found.base_url),
+                Some(model),
+            )
+            .ok()
         });
         *looked = Some(Looked {
             at: Instant::now(),
@@ -157,7 +164,9 @@ fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
             None => Ok(Choice::Look),
         };
     }
-    let keyed = vendors().iter().find(|vendor| vendor_key(loaded, vendor).is_some());
+    let keyed = vendors()
+        .iter()
+        .find(|vendor| vendor_key(loaded, vendor).is_some());
     if let Some(vendor) = keyed {
         return named_vendor(loaded, vendor).map(Choice::Provider);
     }
@@ -170,14 +179,26 @@ fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
 }
 
 fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
-    let key = settings.langbase.api_key.clone().or_else(|| settings.api_key.clone());
+    let key = settings
+        .langbase
+        .api_key
+        .clone()
+        .or_else(|| settings.api_key.clone());
     let key = key.ok_or_else(|| no_key("langbase", "LANGBASE_API_KEY"))?;
-    let base_url = settings.base_url.clone().unwrap_or_else(|| settings.langbase.base_url.clone());
+    let base_url = settings
+        .base_url
+        .clone()
+        .unwrap_or_else(|| settings.langbase.base_url.clone());
     let pipes = settings.pipes.iter();
     let langbase = Langbase::new(LangbaseSettings {
         base_url: base_url.clone(),
-        pipes: pipes.map(|(mode, pipe)| ((*mode).to_owned(), pipe.clone())).collect(),
-        model: settings.model.clone().unwrap_or_else(|| settings.langbase.model.clone()),
+        pipes: pipes
+            .map(|(mode, pipe)| ((*mode).to_owned(), pipe.clone()))
+            .collect(),
+        model: settings
+            .model
+            .clone()
+            .unwrap_or_else(|| settings.langbase.model.clone()),
         temperature: temperature(settings),
         max_tokens: settings.max_tokens,
         http: http(settings, REMOTE_TIMEOUT),
@@ -188,10 +209,17 @@ fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
 }
 
 fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
-    let key = settings.anthropic.api_key.clone().or_else(|| settings.api_key.clone());
+    let key = settings
+        .anthropic
+        .api_key
+        .clone()
+        .or_else(|| settings.api_key.clone());
     let key = key.ok_or_else(|| no_key("anthropic", "ANTHROPIC_API_KEY"))?;
     let mut wanted = AnthropicSettings::new(key);
-    let base_url = settings.base_url.clone().or_else(|| settings.anthropic.base_url.clone());
+    let base_url = settings
+        .base_url
+        .clone()
+        .or_else(|| settings.anthropic.base_url.clone());
     if let Some(base_url) = base_url {
         wanted.base_url = base_url;
     }
@@ -216,7 +244,9 @@ fn vendor_key(loaded: &Loaded, vendor: &Vendor) -> Option<SecretString> {
 fn named_vendor(loaded: &Loaded, vendor: &Vendor) -> Result<Mind, ThinkError> {
     let settings = &loaded.settings;
     let key = vendor_key(loaded, vendor).or_else(|| settings.api_key.clone());
-    let own_url = (vendor.name == "openai").then(|| settings.openai.base_url.clone()).flatten();
+    let own_url = (vendor.name == "openai")
+        .then(|| settings.openai.base_url.clone())
+        .flatten();
     let base_url = settings.base_url.clone().or(own_url);
     // An address of one's own may need no key; the vendor's needs one.
     if let (None, None, Some(variable)) = (&key, &base_url, &vendor.key_env) {
@@ -251,7 +281,9 @@ fn openai(
 
 fn is_loopback(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    ["127.", "localhost", "[::1]"].iter().any(|prefix| host.starts_with(prefix))
+    ["127.", "localhost", "[::1]"]
+        .iter()
+        .any(|prefix| host.starts_with(prefix))
 }
 
 fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: String) -> Mind {
@@ -302,7 +334,10 @@ fn prices(settings: &Settings) -> Option<Prices> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a temperature needs no more digits")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a temperature needs no more digits"
+)]
 fn temperature(settings: &Settings) -> Option<f32> {
     settings.temperature.map(|temperature| temperature as f32)
 }
@@ -347,7 +382,9 @@ mod tests {
     fn every_vendor_can_be_chosen_and_every_choice_is_there() {
         let own = ["auto", "langbase", "anthropic", "sampling", "client"];
         let choices: BTreeSet<&str> = PROVIDERS.iter().copied().collect();
-        let known = own.into_iter().chain(vendors().iter().map(|vendor| vendor.name.as_str()));
+        let known = own
+            .into_iter()
+            .chain(vendors().iter().map(|vendor| vendor.name.as_str()));
         assert_eq!(choices, known.collect());
     }
 }

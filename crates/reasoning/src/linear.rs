@@ -232,7 +232,11 @@ fn outcome(
 
 fn new_session(input: &Input, thread: Option<String>, call: &Call) -> Session {
     let now = call.now();
-    let title = input.content.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = input
+        .content
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let mut session = Session {
         id: call.fresh(),
         mode: Mode::Linear,
@@ -258,7 +262,8 @@ fn set_thread(session: &mut Session, thread: Option<String>) {
 
 /// What else is worth keeping of a step.
 fn about_step(weakest_point: Option<&str>, model_said: Option<Value>) -> Option<Value> {
-    let model_said = model_said.filter(|said| said.as_object().is_none_or(|fields| !fields.is_empty()));
+    let model_said =
+        model_said.filter(|said| said.as_object().is_none_or(|fields| !fields.is_empty()));
     match (weakest_point, model_said) {
         (None, None) => None,
         (weakest_point, model_said) => {

@@ -13,10 +13,13 @@ use serde_json::json;
 pub(crate) fn result(outcome: Result<Answer, ToolError>) -> Result<CallToolResult, ErrorData> {
     match outcome {
         Ok(Answer::Done(output)) => Ok(CallToolResult::structured(output)),
-        Ok(Answer::NeedsReply(needs)) => Ok(CallToolResult::structured(json!({ "needs_reply": needs }))),
-        Err(error @ ToolError::UnknownTool { .. }) => {
-            Err(ErrorData::invalid_params(sentence(&error), Some(error.to_json())))
+        Ok(Answer::NeedsReply(needs)) => {
+            Ok(CallToolResult::structured(json!({ "needs_reply": needs })))
         }
+        Err(error @ ToolError::UnknownTool { .. }) => Err(ErrorData::invalid_params(
+            sentence(&error),
+            Some(error.to_json()),
+        )),
         Err(error) => {
             let mut result = CallToolResult::error(vec![ContentBlock::text(format!(
                 "Error: {}: {}",
@@ -28,7 +31,6 @@ pub(crate) fn result(outcome: Result<Answer, ToolError>) -> Result<CallToolResul
         }
     }
 }
-
 
 fn sentence(error: &ToolError) -> String {
     match error.hint() {

@@ -74,8 +74,8 @@ impl Face {
 impl ServerHandler for Face {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
-        let implementation = Implementation::new("deliberate", env!("CARGO_PKG_VERSION"))
-            .with_title("Deliberate");
+        let implementation =
+            Implementation::new("deliberate", env!("CARGO_PKG_VERSION")).with_title("Deliberate");
         ServerConfig::new(capabilities)
             .with_server_info(implementation)
             .with_instructions(INSTRUCTIONS)
@@ -148,7 +148,10 @@ impl ServerHandler for Face {
     ) -> Result<CustomResult, ErrorData> {
         if KNOWN_METHODS.contains(&request.method.as_str()) {
             return Err(ErrorData::invalid_params(
-                format!("the parameters of {} are missing or malformed", request.method),
+                format!(
+                    "the parameters of {} are missing or malformed",
+                    request.method
+                ),
                 None,
             ));
         }
@@ -179,13 +182,16 @@ fn caller(context: &RequestContext<RoleServer>) -> (Caller, mpsc::Receiver<Progr
 }
 
 /// Sends progress until the call, which holds the other end, is over.
-async fn send_progress(mut progress: mpsc::Receiver<Progress>, context: &RequestContext<RoleServer>) {
+async fn send_progress(
+    mut progress: mpsc::Receiver<Progress>,
+    context: &RequestContext<RoleServer>,
+) {
     let Some(token) = context.meta.get_progress_token() else {
         return;
     };
     while let Some(update) = progress.recv().await {
-        let mut params = ProgressNotificationParam::new(token.clone(), update.done)
-            .with_message(update.message);
+        let mut params =
+            ProgressNotificationParam::new(token.clone(), update.done).with_message(update.message);
         params.total = update.total;
         if context.peer.notify_progress(params).await.is_err() {
             return;

@@ -1,7 +1,7 @@
 //! The contract every backend keeps.
 
 use deliberate_core::{
-    Branch, BranchId, Checkpoint, CheckpointId, Change, CrossRef, Graph, GraphEdge, GraphId,
+    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
     GraphNode, Invocation, Mode, NodeId, Session, SessionId, StateSnapshot, Suspension,
     SuspensionId, Thought, ThoughtId,
 };

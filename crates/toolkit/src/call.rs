@@ -135,7 +135,11 @@ impl Call {
         match ask_for(thinker, ask, from_plain, self.deadline).await {
             Ok(answer) => {
                 self.charge(thinker.name(), &answer.replies);
-                let thread = answer.replies.iter().rev().find_map(|reply| reply.thread.clone());
+                let thread = answer
+                    .replies
+                    .iter()
+                    .rev()
+                    .find_map(|reply| reply.thread.clone());
                 Ok(Thinking {
                     value: answer.value,
                     thread,

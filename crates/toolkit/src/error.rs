@@ -139,9 +139,7 @@ impl ToolError {
                     "Leave session_id out to begin a new session, or use one that a call answered."
                         .to_owned()
                 }
-                Kind::Suspension => {
-                    "It may have expired; make the original call again.".to_owned()
-                }
+                Kind::Suspension => "It may have expired; make the original call again.".to_owned(),
                 _ => "Use an id that an earlier call answered.".to_owned(),
             },
             Self::WrongMode { mode, .. } => {
@@ -241,10 +239,7 @@ impl std::fmt::Display for Issue {
 }
 
 /// Gives the similar one of `names`, for a hint at a slip of the pen.
-pub(crate) fn nearest<'a>(
-    wrong: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // Below this a suggestion is more confusing than none.
     const SIMILAR: f64 = 0.7;
     let lower = wrong.to_lowercase();

@@ -212,7 +212,10 @@ impl Registry {
             .map_err(|_| ToolError::Overloaded {
                 running: self.parts.bounds.running_calls,
             })?;
-        self.running.acquire().await.map_err(|_| ToolError::Internal)
+        self.running
+            .acquire()
+            .await
+            .map_err(|_| ToolError::Internal)
     }
 
     /// Commits what the run came to, and gives the answer.
@@ -237,8 +240,13 @@ impl Registry {
                 (Answer::Done(outcome.output), outcome.session, changes)
             }
             Err(ToolError::Think(ThinkError::Pending)) => {
-                let (needs, suspension) = self.suspend(run.entry, run.arguments, run.suspended, call)?;
-                (Answer::NeedsReply(needs), None, vec![Change::Suspend(suspension)])
+                let (needs, suspension) =
+                    self.suspend(run.entry, run.arguments, run.suspended, call)?;
+                (
+                    Answer::NeedsReply(needs),
+                    None,
+                    vec![Change::Suspend(suspension)],
+                )
             }
             Err(error) => {
                 self.record_failure(begun, &error, bill).await;
@@ -292,12 +300,21 @@ impl Registry {
         session: Option<SessionId>,
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
-        let named = || begun.input.get("session_id").and_then(Value::as_str).map(SessionId::from);
+        let named = || {
+            begun
+                .input
+                .get("session_id")
+                .and_then(Value::as_str)
+                .map(SessionId::from)
+        };
         let (output, error) = match outcome {
             Ok(output) => (Some(output), None),
             Err(error) => {
                 let said = error.unusable_answer();
-                (said.map(|said| json!({ "unusable_answer": said })), Some(error))
+                (
+                    said.map(|said| json!({ "unusable_answer": said })),
+                    Some(error),
+                )
             }
         };
         Invocation {

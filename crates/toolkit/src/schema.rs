@@ -52,7 +52,10 @@ fn generate<T: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     slim(&mut schema);
     // What the type is for is said to the readers of the code; the tool has a description.
     if let Some(fields) = schema.as_object_mut() {
@@ -78,7 +81,9 @@ fn slim(schema: &mut Value) {
                 // The names of properties are the caller's words, not keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = value {
-                        properties.iter_mut().for_each(|(_, property)| slim(property));
+                        properties
+                            .iter_mut()
+                            .for_each(|(_, property)| slim(property));
                     }
                 } else {
                     slim(value);
@@ -92,7 +97,10 @@ fn slim(schema: &mut Value) {
 
 fn is_numeric(kind: &Value) -> bool {
     let numeric = |word: &Value| matches!(word.as_str(), Some("number" | "integer"));
-    numeric(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(numeric))
+    numeric(kind)
+        || kind
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(numeric))
 }
 
 /// An optional argument is one that may be left out; `null` is read as left out, and is not
@@ -309,7 +317,10 @@ mod tests {
             schema["properties"]["content"],
             json!({ "description": "What to think about", "type": "string", "minLength": 1 })
         );
-        assert_eq!(schema["properties"]["session_id"], json!({ "type": "string" }));
+        assert_eq!(
+            schema["properties"]["session_id"],
+            json!({ "type": "string" })
+        );
         assert_eq!(schema["required"], json!(["content"]));
         assert_eq!(schema["additionalProperties"], json!(false));
         assert!(!schema.to_string().contains("$"));

@@ -15,7 +15,12 @@ pub(crate) struct CompletionsArgs {
 
 pub(crate) fn run(args: &CompletionsArgs, output: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Program::command(), "deliberate", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut Program::command(),
+        "deliberate",
+        &mut script,
+    );
     output.write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -53,7 +53,10 @@ pub(crate) fn run(args: &ConfigArgs, shell: &mut Shell<'_>) -> anyhow::Result<Ex
         writeln!(output, "{rows}")?;
         match &loaded.file {
             Some(file) => writeln!(output, "\nRead from {}.", file.display())?,
-            None => writeln!(output, "\nNo configuration file; `--sample` prints one to start from.")?,
+            None => writeln!(
+                output,
+                "\nNo configuration file; `--sample` prints one to start from."
+            )?,
         }
     }
     Ok(ExitCode::SUCCESS)

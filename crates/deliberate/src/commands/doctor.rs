@@ -63,11 +63,21 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
         for it in &findings {
-            writeln!(shell.output, "{:<6} {:<10} {}", it.verdict.word(), it.what, it.text)?;
+            writeln!(
+                shell.output,
+                "{:<6} {:<10} {}",
+                it.verdict.word(),
+                it.what,
+                it.text
+            )?;
         }
     }
     let wrong = findings.iter().any(|it| it.verdict == Verdict::Wrong);
-    Ok(if wrong { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if wrong {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn configuration(loaded: &Loaded) -> Finding {
@@ -147,7 +157,9 @@ async fn reach(mind: &Mind) -> (Verdict, String) {
 fn address(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     Some(match (has_port, scheme) {
         (true, _) => host.to_owned(),
         (false, "http") => format!("{host}:80"),

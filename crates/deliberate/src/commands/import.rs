@@ -26,7 +26,11 @@ pub(crate) async fn run(args: &ImportArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let report = if is_same_file(&args.path, target) {
         let kept = beside(target, "original");
         let report = in_its_place(target, &kept, &shell.loaded.settings).await?;
-        writeln!(shell.output, "The old database is kept as {}.", kept.display())?;
+        writeln!(
+            shell.output,
+            "The old database is kept as {}.",
+            kept.display()
+        )?;
         report
     } else {
         let store = store(&shell.loaded.settings);

@@ -110,7 +110,10 @@ fn seconds(time: &str) -> String {
 async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> anyhow::Result<()> {
     let id = full_id(&args.id, store).await?;
     let Some(session) = store.session(&id).await? else {
-        bail!("there is no session {:?}; `deliberate sessions` lists them", args.id);
+        bail!(
+            "there is no session {:?}; `deliberate sessions` lists them",
+            args.id
+        );
     };
     if args.json {
         let mut thoughts = Vec::new();
@@ -125,7 +128,13 @@ async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> any
     }
     let title = session.title.as_deref().unwrap_or("(untitled)");
     writeln!(output, "# {title}\n")?;
-    writeln!(output, "{} session {}, begun {}", session.mode, session.id, seconds(&session.created_at.to_string()))?;
+    writeln!(
+        output,
+        "{} session {}, begun {}",
+        session.mode,
+        session.id,
+        seconds(&session.created_at.to_string())
+    )?;
     let mut number = 0;
     each_thought(&id, store, |thought| {
         number += 1;
@@ -153,7 +162,9 @@ async fn full_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId
         .filter(|id| id.as_str().starts_with(beginning));
     match (alike.next(), alike.next()) {
         (Some(id), None) if !beginning.is_empty() => Ok(id),
-        (Some(_), Some(_)) => bail!("several sessions begin with {beginning:?}; give more of the id"),
+        (Some(_), Some(_)) => {
+            bail!("several sessions begin with {beginning:?}; give more of the id")
+        }
         _ => Ok(given),
     }
 }

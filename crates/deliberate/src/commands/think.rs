@@ -72,9 +72,18 @@ fn question(given: &str) -> anyhow::Result<String> {
 
 fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "No model is set up. Any one of these will do:")?;
-    writeln!(output, "  run Ollama, LM Studio or llama.cpp on this machine; it is found by itself")?;
-    writeln!(output, "  set a key: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or LANGBASE_API_KEY")?;
-    writeln!(output, "  or answer the question yourself: deliberate think --manual \"…\"")
+    writeln!(
+        output,
+        "  run Ollama, LM Studio or llama.cpp on this machine; it is found by itself"
+    )?;
+    writeln!(
+        output,
+        "  set a key: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or LANGBASE_API_KEY"
+    )?;
+    writeln!(
+        output,
+        "  or answer the question yourself: deliberate think --manual \"…\""
+    )
 }
 
 fn spinner(message: &str) -> ProgressBar {
@@ -108,7 +117,10 @@ fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
     for message in &ask.messages {
         writeln!(stderr, "{}\n", message.text)?;
     }
-    writeln!(stderr, "Your reply (plain text or JSON), ended by an empty line or Ctrl-D:")?;
+    writeln!(
+        stderr,
+        "Your reply (plain text or JSON), ended by an empty line or Ctrl-D:"
+    )?;
     stderr.flush()?;
     let mut reply = String::new();
     for line in io::stdin().lock().lines() {
@@ -137,10 +149,22 @@ fn show(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Resu
         writeln!(shell, "{}", serde_json::to_string_pretty(output)?)?;
         return Ok(());
     }
-    let text = |field: &str| output.get(field).and_then(Value::as_str).unwrap_or_default();
-    let sure = output.get("confidence").and_then(Value::as_f64).unwrap_or_default();
+    let text = |field: &str| {
+        output
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let sure = output
+        .get("confidence")
+        .and_then(Value::as_f64)
+        .unwrap_or_default();
     writeln!(shell, "{}\n", text("content"))?;
     writeln!(shell, "{:.0} % sure. Go on with:", sure * 100.0)?;
-    writeln!(shell, "  deliberate think --session {} \"…\"", text("session_id"))?;
+    writeln!(
+        shell,
+        "  deliberate think --session {} \"…\"",
+        text("session_id")
+    )?;
     Ok(())
 }

@@ -80,7 +80,10 @@ fn rows(schema: &Value) -> String {
             "| `{name}` | {} | {} | {} |\n",
             kind(property),
             if needed { "required" } else { "" },
-            property.get("description").and_then(Value::as_str).unwrap_or_default(),
+            property
+                .get("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
         ));
     }
     text

@@ -52,7 +52,9 @@ pub async fn serve_on(
             Err(error) => Err(io::Error::other(error)),
         },
         // The client left before it said anything; that is no failure of ours.
-        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            Ok(())
+        }
         Err(error) => Err(io::Error::other(error)),
     }
 }

@@ -149,7 +149,10 @@ mod tests {
         assert_eq!(id(r#"{"id":7,"params":{"#).as_deref(), Some("7"));
         assert_eq!(id(r#"{"id" : "a\"b" , "#).as_deref(), Some(r#""a\"b""#));
         assert_eq!(id(r#"{"params":{"id":1},"id":2}"#).as_deref(), Some("2"));
-        assert_eq!(id(r#"{"method":"id","x":"\"id\":3","id":-4,"#).as_deref(), Some("-4"));
+        assert_eq!(
+            id(r#"{"method":"id","x":"\"id\":3","id":-4,"#).as_deref(),
+            Some("-4")
+        );
         assert_eq!(id(r#"{"params":["id",{"id":1}],"m":1}"#), None);
         assert_eq!(id(r#"{"id":12"#), None, "the number may go on");
         assert_eq!(id(r#"{"id":null,"#), None);

@@ -86,7 +86,9 @@ impl<R, W> StdioTransport<R, W> {
             ..
         } = self;
         let bytes = chunk.get(..count).unwrap_or_default();
-        lines.push(bytes, |line| queue.extend(incoming(line, options.line_bytes)));
+        lines.push(bytes, |line| {
+            queue.extend(incoming(line, options.line_bytes))
+        });
     }
 
     fn begin_ending(&mut self) {
@@ -246,8 +248,8 @@ impl<W> Output<W> {
         loop {
             let changed = self.changed.notified();
             // Rejections on their way count as work too.
-            let idle = self.running().is_empty()
-                && self.rejections.available_permits() == REJECTIONS;
+            let idle =
+                self.running().is_empty() && self.rejections.available_permits() == REJECTIONS;
             if idle {
                 return;
             }

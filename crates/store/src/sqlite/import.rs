@@ -43,7 +43,9 @@ pub struct Imported {
 pub async fn import_original(path: &Path, target: &dyn Store) -> Result<ImportReport, StoreError> {
     let mut source = Source::open(path).await?;
     let mut import = Import::default();
-    import.sessions(source.rows("sessions").await?, target).await?;
+    import
+        .sessions(source.rows("sessions").await?, target)
+        .await?;
     import.branches(source.rows("branches").await?);
     import.thoughts(source.rows("thoughts").await?);
     import.cross_refs(source.rows("cross_refs").await?);
@@ -168,7 +170,10 @@ impl Old {
         Some(serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a depth or priority is small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a depth or priority is small"
+    )]
     fn integer(&self, column: &str) -> i64 {
         self.number(column).unwrap_or(0.0) as i64
     }
@@ -301,8 +306,10 @@ impl Import {
     fn branches(&mut self, rows: Vec<Old>) {
         let mut fates = Vec::new();
         for row in rows {
-            let (Some(id), owner) = (row.id::<String>("id"), self.owner(row.id("session_id").as_ref()))
-            else {
+            let (Some(id), owner) = (
+                row.id::<String>("id"),
+                self.owner(row.id("session_id").as_ref()),
+            ) else {
                 fates.push(Fate::Left);
                 continue;
             };
@@ -315,7 +322,9 @@ impl Import {
             };
             self.taken.insert(id.clone());
             let state = row.text("state").unwrap_or_default();
-            let parent = row.text("parent_id").or_else(|| row.text("parent_branch_id"));
+            let parent = row
+                .text("parent_id")
+                .or_else(|| row.text("parent_branch_id"));
             fates.push(Fate::Taken(Change::AddBranch(Branch {
                 id: id.into(),
                 session_id,
@@ -383,7 +392,11 @@ impl Import {
             end("from_branch", "from_branch_id"),
             end("to_branch", "to_branch_id"),
         ) else {
-            return if self.known_sessions.is_empty() { Fate::Left } else { Fate::Known };
+            return if self.known_sessions.is_empty() {
+                Fate::Left
+            } else {
+                Fate::Known
+            };
         };
         let kind = row.text("ref_type").unwrap_or_default();
         Fate::Taken(Change::AddCrossRef(CrossRef {
@@ -428,7 +441,9 @@ impl Import {
     fn snapshot(&mut self, row: &Old) -> Result<Fate, Fate> {
         let session_id = self.owner(row.id("session_id").as_ref())?;
         let id: String = row.id("id").ok_or(Fate::Left)?;
-        let parent = row.text("parent_id").or_else(|| row.text("parent_snapshot_id"));
+        let parent = row
+            .text("parent_id")
+            .or_else(|| row.text("parent_snapshot_id"));
         let data = row.json("data").or_else(|| row.json("state_data"));
         let snapshot = StateSnapshot {
             id: id.clone().into(),
@@ -507,9 +522,14 @@ impl Import {
             .iter()
             .map(|row| {
                 let end = |column: &str| row.text(column).filter(|id| graphs.contains_key(id));
-                let (Some(from), Some(to), Some(id)) = (end("from_node"), end("to_node"), row.id("id"))
+                let (Some(from), Some(to), Some(id)) =
+                    (end("from_node"), end("to_node"), row.id("id"))
                 else {
-                    return if self.known_sessions.is_empty() { Fate::Left } else { Fate::Known };
+                    return if self.known_sessions.is_empty() {
+                        Fate::Left
+                    } else {
+                        Fate::Known
+                    };
                 };
                 let Some(graph_id) = graphs.get(&from).cloned() else {
                     return Fate::Left;

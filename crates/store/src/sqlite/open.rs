@@ -28,7 +28,10 @@ pub(super) async fn open(
         location: path.display().to_string(),
         reason: error.to_string(),
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         make_folder(folder).await.map_err(|error| problem(&error))?;
     }
     let connect = connect_options(options);
@@ -92,7 +95,10 @@ async fn prepare(path: &Path, connection: &mut SqliteConnection) -> Result<(), S
         .run_direct(None, &mut *transaction, false)
         .await
         .map_err(|error| migration(&error))?;
-    transaction.commit().await.map_err(|error| migration(&error))
+    transaction
+        .commit()
+        .await
+        .map_err(|error| migration(&error))
 }
 
 async fn belongs_to_us(
@@ -110,10 +116,11 @@ async fn belongs_to_us(
     if application == APPLICATION_ID {
         return Ok(true);
     }
-    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| explain_connect(Path::new(location), &error))?;
+    let tables: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| explain_connect(Path::new(location), &error))?;
     if looks_original(&tables) {
         return Err(StoreError::Original {
             location: location.to_owned(),

@@ -1,7 +1,7 @@
 //! Reading: each method of the trait as one bounded query.
 
 use deliberate_core::{
-    Branch, BranchId, Checkpoint, CheckpointId, Change, CrossRef, Graph, GraphEdge, GraphId,
+    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
     GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
     Thought, ThoughtId,
 };

@@ -106,7 +106,10 @@ async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
     }
 }
 
-async fn write_one(connection: &mut SqliteConnection, changes: &[Change]) -> Result<(), StoreError> {
+async fn write_one(
+    connection: &mut SqliteConnection,
+    changes: &[Change],
+) -> Result<(), StoreError> {
     run(connection, "SAVEPOINT one_call").await?;
     let outcome = apply(connection, changes).await;
     if outcome.is_err() {

@@ -20,11 +20,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "deliberate-reasoning",
-        &["deliberate-core", "deliberate-store", "deliberate-thinker", "deliberate-toolkit"],
+        &[
+            "deliberate-core",
+            "deliberate-store",
+            "deliberate-thinker",
+            "deliberate-toolkit",
+        ],
     ),
     (
         "deliberate-server",
-        &["deliberate-core", "deliberate-thinker", "deliberate-toolkit"],
+        &[
+            "deliberate-core",
+            "deliberate-thinker",
+            "deliberate-toolkit",
+        ],
     ),
     (
         "deliberate",
@@ -51,7 +60,10 @@ const STRANGERS: &[(&str, &[&str])] = &[
 const LONGEST_FILE: usize = 800;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 fn cargo(arguments: &[&str]) -> String {
@@ -60,15 +72,24 @@ fn cargo(arguments: &[&str]) -> String {
         .current_dir(root())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn arrows_between_crates_point_one_way() {
-    let metadata: Value =
-        serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version", "1", "--locked"]))
-            .unwrap();
+    let metadata: Value = serde_json::from_str(&cargo(&[
+        "metadata",
+        "--no-deps",
+        "--format-version",
+        "1",
+        "--locked",
+    ]))
+    .unwrap();
     let allowed: BTreeMap<&str, BTreeSet<&str>> = ARROWS
         .iter()
         .map(|(name, uses)| (*name, uses.iter().copied().collect()))
@@ -83,7 +104,9 @@ fn arrows_between_crates_point_one_way() {
             .filter_map(|dependency| dependency["name"].as_str())
             .filter(|dependency| dependency.starts_with("deliberate"))
             .collect();
-        let allowed = allowed.get(name).unwrap_or_else(|| panic!("{name} has no entry in ARROWS"));
+        let allowed = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} has no entry in ARROWS"));
         let beyond: Vec<_> = uses.difference(allowed).collect();
         assert!(beyond.is_empty(), "{name} must not use {beyond:?}");
     }
@@ -92,9 +115,13 @@ fn arrows_between_crates_point_one_way() {
 #[test]
 fn nobody_knows_what_they_must_not() {
     for (name, strangers) in STRANGERS {
-        let tree = cargo(&["tree", "-p", name, "-e", "normal", "--prefix", "none", "--locked"]);
+        let tree = cargo(&[
+            "tree", "-p", name, "-e", "normal", "--prefix", "none", "--locked",
+        ]);
         for stranger in *strangers {
-            let known = tree.lines().any(|line| line.split(' ').next() == Some(stranger));
+            let known = tree
+                .lines()
+                .any(|line| line.split(' ').next() == Some(stranger));
             assert!(!known, "{name} must not know {stranger}");
         }
     }
@@ -102,7 +129,13 @@ fn nobody_knows_what_they_must_not() {
 
 fn source_files() -> Vec<(PathBuf, String)> {
     let listed = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"])
+        .args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.rs",
+        ])
         .current_dir(root())
         .output()
         .unwrap();
@@ -129,6 +162,10 @@ fn every_file_says_what_it_is_for_and_keeps_to_one_job() {
             path.display()
         );
         let lines = text.lines().count();
-        assert!(lines <= LONGEST_FILE, "{} has {lines} lines", path.display());
+        assert!(
+            lines <= LONGEST_FILE,
+            "{} has {lines} lines",
+            path.display()
+        );
     }
 }
