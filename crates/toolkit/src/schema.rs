@@ -237,44 +237,63 @@ fn rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Mends what models and scripts often do and what can mean only one thing: `null` for an
-/// argument left out, a number or a truth value written as text.
+/// Mends what models and clients often do and what can mean only one thing: `null` for an
+/// argument left out, a number, list or object written as text, one item in place of a list.
 fn tidy(value: Value, schema: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let properties = schema.get("properties");
-            let required = |name: &str| {
-                schema
-                    .get("required")
-                    .and_then(Value::as_array)
-                    .is_some_and(|names| names.iter().any(|required| required == name))
-            };
-            let fields = fields
-                .into_iter()
-                .filter(|(name, value)| !value.is_null() || required(name))
-                .map(|(name, value)| {
-                    let inner = properties.and_then(|properties| properties.get(&name));
-                    let value = match inner {
-                        Some(inner) => tidy(value, inner),
-                        None => value,
-                    };
-                    (name, value)
-                })
-                .collect();
-            Value::Object(fields)
-        }
+    match reshape(value, schema.get("type").and_then(Value::as_str)) {
+        Value::Object(fields) => Value::Object(tidy_fields(fields, schema)),
         Value::Array(items) => match schema.get("items") {
             Some(inner) => items.into_iter().map(|item| tidy(item, inner)).collect(),
             None => Value::Array(items),
         },
-        Value::String(text) => match schema.get("type").and_then(Value::as_str) {
-            Some("number" | "integer" | "boolean") => match serde_json::from_str(text.trim()) {
-                Ok(plain @ (Value::Number(_) | Value::Bool(_))) => plain,
-                _ => Value::String(text),
-            },
-            _ => Value::String(text),
-        },
         other => other,
+    }
+}
+
+fn tidy_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+    let required = |name: &str| {
+        let names = schema.get("required").and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return fields;
+    };
+    fields
+        .into_iter()
+        .filter(|(name, value)| !value.is_null() || required(name))
+        .map(|(name, value)| match properties.get(&name) {
+            Some(inner) => {
+                let value = tidy(value, inner);
+                (name, value)
+            }
+            None => (name, value),
+        })
+        .collect()
+}
+
+/// The value as the wanted type, where it is that type in other clothes.
+fn reshape(value: Value, wanted: Option<&str>) -> Value {
+    let Some(wanted) = wanted else { return value };
+    if let Value::String(text) = &value
+        && wanted != "string"
+        && let Ok(plain) = serde_json::from_str::<Value>(text.trim())
+        && is_a(&plain, wanted)
+    {
+        return plain;
+    }
+    if wanted == "array" && matches!(value, Value::String(_) | Value::Object(_)) {
+        return Value::Array(vec![value]);
+    }
+    value
+}
+
+fn is_a(value: &Value, kind: &str) -> bool {
+    match kind {
+        "number" | "integer" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
     }
 }
 
@@ -295,6 +314,7 @@ mod tests {
         #[schemars(range(min = 0, max = 1))]
         confidence: Option<f64>,
         config: Option<Config>,
+        hints: Option<Vec<String>>,
     }
 
     #[derive(Deserialize, JsonSchema)]
@@ -368,6 +388,11 @@ mod tests {
         assert_eq!(
             check(json!({ "content": "3", "session_id": null, "confidence": "0.5" })).unwrap(),
             json!({ "content": "3", "confidence": 0.5 })
+        );
+        assert_eq!(
+            check(json!({ "content": "x", "config": "{\"max_depth\": \"3\"}", "hints": "one" }))
+                .unwrap(),
+            json!({ "content": "x", "config": { "max_depth": 3 }, "hints": ["one"] })
         );
         assert!(check(json!({ "content": null })).is_err());
         assert!(check(json!({ "content": "x", "confidence": "high" })).is_err());
