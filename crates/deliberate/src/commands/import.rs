@@ -62,6 +62,13 @@ async fn in_its_place(
     target.close().await;
     let report = explained(report)?;
     std::fs::rename(path, kept).context("putting the old database aside")?;
+    // A log that the old server left holds its last rows, and would be taken for the new one's.
+    for log in ["-wal", "-shm"] {
+        let (from, to) = (with_suffix(path, log), with_suffix(kept, log));
+        if from.exists() {
+            std::fs::rename(&from, &to).context("putting the old database's log aside")?;
+        }
+    }
     std::fs::rename(&new, path).context("putting the new database in its place")?;
     Ok(report)
 }
@@ -80,6 +87,12 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
     }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// `reasoning.db` and `original` give `reasoning.original.db`.

@@ -3,18 +3,23 @@
 use std::{
     collections::{HashSet, VecDeque},
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, JsonRpcMessage, RequestId},
+    model::{
+        ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    sync::{Notify, Semaphore},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
 
@@ -41,8 +46,8 @@ pub(super) struct StdioTransport<R, W> {
 /// How far the conversation is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
-    /// No request has come. The SDK ends the connection if anything else comes first, so
-    /// anything else is dropped.
+    /// Neither era has begun. The SDK takes requests only and ends the connection if anything
+    /// else comes, so anything else is dropped.
     Fresh,
     /// Requests come and go.
     Open,
@@ -54,6 +59,8 @@ struct Output<W> {
     writer: tokio::sync::Mutex<Option<W>>,
     rejections: Arc<Semaphore>,
     running: Mutex<HashSet<RequestId>>,
+    /// Answers that are being written.
+    sending: AtomicUsize,
     /// Told whenever a request has been answered, or the output has broken.
     changed: Notify,
 }
@@ -66,6 +73,7 @@ impl<R, W> StdioTransport<R, W> {
                 writer: tokio::sync::Mutex::new(Some(output)),
                 rejections: Arc::new(Semaphore::new(REJECTIONS)),
                 running: Mutex::default(),
+                sending: AtomicUsize::new(0),
                 changed: Notify::new(),
             }),
             lines: Lines::new(options.line_bytes),
@@ -118,9 +126,7 @@ where
         loop {
             // Waited for before anything leaves the queue, because this future may be dropped.
             if let Some(Incoming::Rejected(_)) = self.queue.front() {
-                let Ok(permit) = self.output.rejections.clone().acquire_owned().await else {
-                    return None;
-                };
+                let permit = self.room_for_rejection().await?;
                 if let Some(Incoming::Rejected(rejection)) = self.queue.pop_front() {
                     let output = self.output.clone();
                     // A task of its own: a line must never be half written.
@@ -143,6 +149,20 @@ where
         }
     }
 
+    /// `None` if no room comes, because the client does not read, and it is time to stop.
+    async fn room_for_rejection(&mut self) -> Option<OwnedSemaphorePermit> {
+        let room = self.output.rejections.clone().acquire_owned();
+        let room = match self.stage {
+            Stage::Fresh | Stage::Open => tokio::select! {
+                biased;
+                room = room => room,
+                () = self.options.shutdown.cancelled() => return None,
+            },
+            Stage::Ending { until } => tokio::time::timeout_at(until, room).await.ok()?,
+        };
+        room.ok()
+    }
+
     /// Keeps account of requests, and drops what the SDK can't bear.
     fn admit(
         &mut self,
@@ -154,7 +174,7 @@ where
                     let id = request.id.clone().into_json_value().to_string();
                     return Err(Rejection::same_id(id));
                 }
-                if self.stage == Stage::Fresh {
+                if self.stage == Stage::Fresh && begins(&request.request) {
                     self.stage = Stage::Open;
                 }
             }
@@ -171,6 +191,21 @@ where
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         Ok(Some(message))
+    }
+}
+
+/// Whether the SDK takes this request for the beginning of a conversation, of either era. Pings,
+/// discovery and requests it refuses leave it waiting for one.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let version = meta.protocol_version();
+            version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+                && meta.client_capabilities().is_some()
+        }
     }
 }
 
@@ -192,13 +227,10 @@ where
                 JsonRpcMessage::Error(error) => error.id.clone(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
+            let _sending = Sending::begin(&output, id.as_ref());
             let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
             line.push(b'\n');
-            let written = output.write(line).await;
-            if let Some(id) = id {
-                output.ended(&id);
-            }
-            written
+            output.write(line).await
         }
     }
 
@@ -229,8 +261,33 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.output.writer.lock().await.take();
+        // Whoever holds it is stuck, since all that was due has been waited for: the client does
+        // not read, and would keep us here for ever.
+        if let Ok(mut writer) = self.output.writer.try_lock() {
+            writer.take();
+        }
         Ok(())
+    }
+}
+
+/// An answer on its way. Its id is free from the start, because who reads the answer may use the
+/// id again at once.
+struct Sending<'a, W>(&'a Output<W>);
+
+impl<'a, W> Sending<'a, W> {
+    fn begin(output: &'a Output<W>, id: Option<&RequestId>) -> Self {
+        output.sending.fetch_add(1, Ordering::AcqRel);
+        if let Some(id) = id {
+            output.ended(id);
+        }
+        Self(output)
+    }
+}
+
+impl<W> Drop for Sending<'_, W> {
+    fn drop(&mut self) {
+        self.0.sending.fetch_sub(1, Ordering::AcqRel);
+        self.0.changed.notify_waiters();
     }
 }
 
@@ -247,9 +304,10 @@ impl<W> Output<W> {
     async fn wait_until_idle(&self, until: Instant) {
         loop {
             let changed = self.changed.notified();
-            // Rejections on their way count as work too.
-            let idle =
-                self.running().is_empty() && self.rejections.available_permits() == REJECTIONS;
+            // Answers and rejections on their way count as work too.
+            let idle = self.running().is_empty()
+                && self.sending.load(Ordering::Acquire) == 0
+                && self.rejections.available_permits() == REJECTIONS;
             if idle {
                 return;
             }

@@ -1,0 +1,64 @@
+//! What the program says about itself.
+
+use crate::support::Place;
+
+#[tokio::test]
+async fn every_command_explains_itself() {
+    let place = Place::new();
+    let commands: [&[&str]; 12] = [
+        &[],
+        &["serve"],
+        &["think"],
+        &["sessions"],
+        &["sessions", "list"],
+        &["sessions", "show"],
+        &["tools"],
+        &["config"],
+        &["doctor"],
+        &["setup"],
+        &["import"],
+        &["completions"],
+    ];
+    for command in commands {
+        let ran = place.run(&[command, &["--help"]].concat()).await;
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        let name = format!("help_{}", command.join("_"));
+        insta::assert_snapshot!(name.trim_end_matches('_'), ran.stdout);
+    }
+}
+
+#[tokio::test]
+async fn the_version_is_printed() {
+    let ran = Place::new().run(&["--version"]).await;
+    assert_eq!(ran.stdout, format!("deliberate {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[tokio::test]
+async fn wrong_usage_ends_with_two_and_says_what_was_meant() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["sesions"], "sessions"),
+        (&["think"], "<QUESTION>"),
+        (&["tools", "--jsn"], "--json"),
+        (&["setup", "notepad"], "cursor"),
+        (&["sessions", "list", "--limit", "0"], "1..=1000"),
+    ];
+    let place = Place::new();
+    for (arguments, named) in cases {
+        let ran = place.run(arguments).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(ran.stderr.contains(named), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn completions_are_printed_for_every_shell_even_when_the_settings_are_wrong() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let mut command = place.command();
+        command.env("DATABASE_MAX_CONNECTIONS", "0").args(["completions", shell]);
+        let ran = crate::support::run(&mut command).await;
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{shell}");
+        assert!(ran.stdout.contains("doctor") && ran.stdout.contains("markdown"), "{shell}");
+    }
+}

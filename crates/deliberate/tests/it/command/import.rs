@@ -1,0 +1,183 @@
+//! `deliberate import`: the database of the original server.
+
+use std::path::Path;
+
+use sqlx::{Connection as _, SqliteConnection};
+
+use crate::support::{Place, open, run};
+
+/// The tables of the original server that a small database of it fills.
+const TABLES: &str = "
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, mode TEXT NOT NULL, created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL, metadata TEXT, active_branch_id TEXT);
+    CREATE TABLE thoughts (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, content TEXT NOT NULL,
+        confidence REAL NOT NULL, mode TEXT NOT NULL, parent_id TEXT, branch_id TEXT,
+        created_at TEXT NOT NULL, metadata TEXT);
+    CREATE TABLE branches (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, name TEXT,
+        parent_branch_id TEXT, state TEXT NOT NULL, confidence REAL, priority REAL,
+        created_at TEXT NOT NULL, updated_at TEXT NOT NULL, metadata TEXT);
+    CREATE TABLE invocations (id TEXT PRIMARY KEY, session_id TEXT, tool_name TEXT NOT NULL,
+        input TEXT NOT NULL, output TEXT, pipe_name TEXT, latency_ms INTEGER,
+        success INTEGER NOT NULL, error TEXT, created_at TEXT NOT NULL);
+";
+
+const ROWS: &str = "
+    INSERT INTO sessions VALUES
+        ('s1', 'linear', '2025-12-01T10:00:00+00:00', '2025-12-01T10:05:00+00:00', NULL, NULL),
+        ('s2', 'tree', '2025-12-02T10:00:00+00:00', '2025-12-02T10:05:00+00:00', '{\"a\":1}', 'b1');
+    INSERT INTO branches VALUES
+        ('b1', 's2', 'root', NULL, 'active', 0.9, 1.0, '2025-12-02T10:00:00+00:00',
+         '2025-12-02T10:00:00+00:00', NULL);
+    INSERT INTO thoughts VALUES
+        ('t1', 's1', 'First.', 0.7, 'linear', NULL, NULL, '2025-12-01T10:00:00+00:00', NULL),
+        ('t2', 's1', 'Second.', 90.4, 'linear', 't1', NULL, '2025-12-01T10:05:00+00:00', NULL),
+        ('t3', 's2', 'Branched.', 0.8, 'tree', NULL, 'b1', '2025-12-02T10:00:00+00:00', NULL),
+        ('t4', 'lost', 'No session.', 0.8, 'linear', NULL, NULL, '2025-12-02T10:00:00+00:00', NULL);
+    INSERT INTO invocations VALUES
+        ('i1', 's1', 'reasoning_linear', '{\"content\":\"x\"}', '{}', 'linear-reasoning-v1', 12, 1,
+         NULL, '2025-12-01T10:00:00+00:00');
+";
+
+/// Makes a small database of the original server.
+pub(super) async fn original(path: &Path) {
+    let mut connection = open(path).await;
+    fill(&mut connection).await;
+    connection.close().await.unwrap();
+}
+
+async fn fill(connection: &mut SqliteConnection) {
+    sqlx::raw_sql(TABLES).execute(&mut *connection).await.unwrap();
+    sqlx::raw_sql(ROWS).execute(connection).await.unwrap();
+}
+
+/// That the imported sessions can be read, and the scores are in range.
+async fn check_imported(place: &Place, database: Option<&Path>) {
+    let mut command = place.command();
+    if let Some(path) = database {
+        command.env("DATABASE_PATH", path);
+    }
+    let ran = run(command.args(["sessions", "show", "s1", "--json"])).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(shown["thoughts"][0]["content"], "First.");
+    assert_eq!(shown["thoughts"][1]["content"], "Second.");
+    assert_eq!(shown["thoughts"][1]["parent_id"], "t1");
+    assert_eq!(shown["thoughts"][1]["confidence"], 0.904);
+    let mut connection = match database {
+        Some(path) => open(path).await,
+        None => place.open().await,
+    };
+    let whole: String =
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
+    assert_eq!(whole, "ok");
+}
+
+#[tokio::test]
+async fn an_old_database_is_taken_over_and_reported() {
+    let place = Place::new();
+    let old = place.path("work/reasoning.db");
+    original(&old).await;
+    let before = std::fs::read(&old).unwrap();
+    let ran = place.run(&["import", "reasoning.db"]).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let report = ran.stdout.replace(&place.database().display().to_string(), "DATABASE");
+    insta::assert_snapshot!("import_report", report);
+    check_imported(&place, None).await;
+    assert_eq!(std::fs::read(&old).unwrap(), before, "the old file is only read");
+    assert_eq!(place.kept().await, (2, 3));
+
+    // A second time everything is known.
+    let again = place.run(&["import", "reasoning.db"]).await;
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(place.kept().await, (2, 3));
+}
+
+#[tokio::test]
+async fn an_imported_session_is_continued() {
+    let place = Place::new();
+    original(&place.path("work/reasoning.db")).await;
+    place.run(&["import", "reasoning.db"]).await;
+    let standin = deliberate_testkit::Standin::start().await.unwrap();
+    let ran = run(place.asking(&standin).args(["think", "--json", "--session", "s1", "And then?"])).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let output: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(output["previous_thought"], "t2");
+    let asked = standin.asks().pop().unwrap().body["messages"].to_string();
+    assert!(asked.contains("First.") && asked.contains("Second."), "{asked}");
+}
+
+#[tokio::test]
+async fn a_database_in_the_new_ones_place_is_put_aside() {
+    let place = Place::new();
+    let old = place.path("work/reasoning.db");
+    original(&old).await;
+    let before = std::fs::read(&old).unwrap();
+    let mut command = place.command();
+    command.env("DATABASE_PATH", &old).arg("import").arg(&old);
+    let ran = run(&mut command).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let kept = place.path("work/reasoning.original.db");
+    assert!(ran.stdout.contains(&format!("The old database is kept as {}.", kept.display())), "{}", ran.stdout);
+    assert_eq!(std::fs::read(&kept).unwrap(), before);
+    check_imported(&place, Some(&old)).await;
+    let mut left: Vec<String> = std::fs::read_dir(place.path("work"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
+        .collect();
+    left.sort();
+    assert_eq!(left, ["reasoning.db", "reasoning.original.db"]);
+}
+
+/// The original server was killed: its last rows are still in the write-ahead log beside it.
+#[tokio::test]
+async fn so_is_one_that_was_not_closed_with_its_log() {
+    let place = Place::new();
+    let live = place.path("work/live.db");
+    let mut connection = open(&live).await;
+    sqlx::raw_sql("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    fill(&mut connection).await;
+    // As a crash leaves it: both files, nobody at them.
+    let old = place.path("work/reasoning.db");
+    std::fs::copy(&live, &old).unwrap();
+    std::fs::copy(place.path("work/live.db-wal"), place.path("work/reasoning.db-wal")).unwrap();
+    connection.close().await.unwrap();
+
+    let mut command = place.command();
+    command.env("DATABASE_PATH", &old).arg("import").arg(&old);
+    let ran = run(&mut command).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    check_imported(&place, Some(&old)).await;
+    // What is kept is whole as well.
+    let mut kept = open(&place.path("work/reasoning.original.db")).await;
+    let thoughts: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM thoughts").fetch_one(&mut kept).await.unwrap();
+    assert_eq!(thoughts, 4);
+}
+
+#[tokio::test]
+async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
+    let place = Place::new();
+    std::fs::write(place.path("work/notes.txt"), "just notes\n".repeat(200)).unwrap();
+    drop(open(&place.path("work/empty.db")).await);
+    let cases = [
+        ("nowhere.db", "there is no file nowhere.db"),
+        ("notes.txt", "not an SQLite database"),
+        ("empty.db", "is not a database of"),
+        (".", "there is no file"),
+    ];
+    for (path, sentence) in cases {
+        let ran = place.run(&["import", path]).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{path}");
+        assert!(ran.stderr.contains(sentence), "{path}: {}", ran.stderr);
+    }
+    assert_eq!(place.kept().await, (0, 0));
+    let ours = place.database().display().to_string();
+    let ran = place.run(&["import", &ours]).await;
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("one of ours already"), "{}", ran.stderr);
+    assert!(place.database().exists());
+}

@@ -1,0 +1,11 @@
+//! The commands as a person at a shell uses them.
+
+mod config;
+mod doctor;
+mod help;
+mod import;
+mod places;
+mod sessions;
+mod setup;
+mod think;
+mod tools;

@@ -1,0 +1,17 @@
+//! The program as a client, a shell and a crash see it: every test starts the real binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets something unexpected fails, in helpers too"
+)]
+
+mod command;
+mod crash;
+mod processes;
+mod protocol;
+mod sessions;
+mod support;
+mod upstream;

@@ -1,0 +1,123 @@
+//! How a server ends: what runs is finished, whoever stops it.
+
+use std::{process::Stdio, time::Duration};
+
+use deliberate_testkit::{Fault, Standin};
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, time::timeout};
+
+use crate::support::{Place, eventually, serve, terminate, text, well_spoken};
+
+/// Only a hang lasts longer.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn call(content: &str) -> Value {
+    json!({ "name": "reasoning_linear", "arguments": { "content": content } })
+}
+
+#[tokio::test]
+async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    standin.push(Fault::Delay(500));
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let id = client.send_request("tools/call", call("finish this")).await.unwrap();
+    eventually("the ask is under way", || standin.in_flight() == 1).await;
+    terminate(client.pid().unwrap()).await;
+    let answer = client.response(id).await.unwrap();
+    assert!(text(&answer, "content").contains("finish this"));
+    assert!(client.wait_exit().await.unwrap().success(), "{}", client.stderr());
+    well_spoken(&mut client);
+    assert_eq!(place.kept().await, (1, 1));
+}
+
+#[tokio::test]
+async fn running_calls_are_answered_after_the_input_ends() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    standin.always(Fault::Delay(300));
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        ids.push(client.send_request("tools/call", call(&format!("{number}"))).await.unwrap());
+    }
+    client.close_stdin();
+    for id in ids {
+        text(&client.response(id).await.unwrap(), "thought_id");
+    }
+    assert!(client.wait_exit().await.unwrap().success());
+    assert_eq!(well_spoken(&mut client), [] as [Value; 0]);
+    assert_eq!(place.kept().await, (3, 3));
+}
+
+#[tokio::test]
+async fn an_idle_server_ends_at_once_when_told() {
+    let place = Place::new();
+    let mut client = serve(&mut place.command()).await;
+    terminate(client.pid().unwrap()).await;
+    assert!(client.wait_exit().await.unwrap().success());
+    // Before the handshake too.
+    let mut client = deliberate_testkit::Client::spawn(&mut place.command()).unwrap();
+    client.request("ping", json!({})).await.unwrap();
+    terminate(client.pid().unwrap()).await;
+    assert!(client.wait_exit().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_call_that_never_ends_is_given_up_after_the_grace() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    standin.always(Fault::Hang);
+    let mut command = place.asking(&standin);
+    command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
+    let mut client = serve(&mut command).await;
+    client.send_request("tools/call", call("never")).await.unwrap();
+    eventually("the ask is under way", || standin.in_flight() == 1).await;
+    client.close_stdin();
+    assert!(client.wait_exit().await.unwrap().success());
+    well_spoken(&mut client);
+}
+
+#[tokio::test]
+async fn the_process_ends_when_nobody_reads_its_answers() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut command = place.asking(&standin);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    // Kept open: it is the output alone that has gone.
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+    timeout(PATIENCE, child.wait()).await.expect("it goes on for nobody").unwrap();
+    drop(stdin);
+}
+
+/// A client that is alive, sends and never reads: the pipe fills up, and the server must still
+/// end when it is told to.
+#[tokio::test]
+async fn a_client_that_never_reads_cannot_keep_the_process_from_ending() {
+    let lines = [
+        ("requests", r#"{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{}}"#),
+        ("rubbish", "rubbish ID"),
+    ];
+    let place = Place::new();
+    for (what, line) in lines {
+        let mut command = place.command();
+        command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let hello = json!({
+            "jsonrpc": "2.0", "id": "hello", "method": "initialize",
+            "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } },
+        });
+        stdin.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+        let mut flood = String::new();
+        for id in 0..2_000 {
+            flood.push_str(&line.replace("ID", &id.to_string()));
+            flood.push('\n');
+        }
+        // It need not read all of it.
+        drop(timeout(Duration::from_secs(2), stdin.write_all(flood.as_bytes())).await);
+        terminate(child.id().unwrap()).await;
+        let ended = timeout(Duration::from_secs(20), child.wait()).await;
+        assert!(ended.is_ok(), "{what}: the process hangs");
+    }
+}

@@ -1,0 +1,86 @@
+//! Lines beyond the limit: refused under their id, in constant memory.
+
+use deliberate_testkit::{Client, Standin};
+use serde_json::{Value, json};
+
+use crate::support::{Place, code, end, output, serve, think};
+
+const LONG: usize = 50 << 20;
+const PIECE: usize = 1 << 20;
+const MOST_KIB: u64 = 40 << 10;
+
+/// Sends a line of [`LONG`] bytes between `head` and `tail`, and returns the most memory the
+/// server was seen to hold meanwhile.
+async fn send_long(client: &mut Client, head: &str, tail: &str) -> u64 {
+    let piece = vec![b'x'; PIECE];
+    let mut peak = 0;
+    client.send_bytes(head.as_bytes()).await.unwrap();
+    for _ in 0..LONG / PIECE {
+        client.send_bytes(&piece).await.unwrap();
+        peak = peak.max(client.resident_kib().unwrap());
+    }
+    client.send_line(tail).await.unwrap();
+    peak.max(client.resident_kib().unwrap())
+}
+
+#[tokio::test]
+async fn fifty_megabytes_are_refused_under_their_id_in_little_memory() {
+    let cases = [
+        (
+            r#"{"jsonrpc":"2.0","id":"before","method":"tools/call","params":{"name":"reasoning_linear","arguments":{"content":""#,
+            r#""}}}"#,
+            json!("before"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"id":"not this","name":"reasoning_linear","arguments":{"content":""#,
+            r#"","id":3}},"id":77}"#,
+            json!(77),
+        ),
+        ("", "", Value::Null),
+    ];
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    for (head, tail, id) in cases {
+        let peak = send_long(&mut client, head, tail).await;
+        let answer = client.response(id.clone()).await.unwrap();
+        assert_eq!(code(&answer), -32_600, "{id}");
+        assert!(peak < MOST_KIB, "{peak} KiB while {id} came in");
+        output(&think(&mut client, "and this?").await);
+    }
+    assert_eq!(standin.asks().len(), 3);
+    assert_eq!(end(client).await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
+    let mut client = serve(&mut command).await;
+    for (length, is_taken) in [(65_536, true), (65_537, false)] {
+        let empty = json!({ "jsonrpc": "2.0", "id": "it", "method": "ping", "params": { "x": "" } });
+        let fill = "x".repeat(length - empty.to_string().len());
+        client.send_line(&empty.to_string().replace("\"\"", &format!("\"{fill}\""))).await.unwrap();
+        let answer = client.response("it").await.unwrap();
+        assert_eq!(answer["result"].is_object(), is_taken, "{length} bytes: {answer}");
+        if !is_taken {
+            assert_eq!(code(&answer), -32_600);
+            assert!(answer["error"]["message"].as_str().unwrap().contains("65536"), "{answer}");
+        }
+    }
+    assert_eq!(end(client).await, [] as [Value; 0]);
+}
+
+/// A line of the greatest length, full of the shortest messages.
+#[tokio::test]
+async fn a_line_of_countless_messages_is_answered_in_little_memory() {
+    const COUNT: usize = 32_000;
+    let place = Place::new();
+    let mut command = place.command();
+    command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
+    let mut client = serve(&mut command).await;
+    client.send_line(&"{}".repeat(COUNT)).await.unwrap();
+    assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
+    assert!(client.resident_kib().unwrap() < MOST_KIB);
+    assert_eq!(end(client).await.len(), COUNT);
+}

@@ -1,0 +1,9 @@
+//! MCP over standard input and output, as bytes.
+
+mod calls;
+mod ending;
+mod handshake;
+mod ids;
+mod lines;
+mod long_lines;
+mod requests;

@@ -1,0 +1,147 @@
+//! Sessions: continued, never invented, and without debris of what failed.
+
+use deliberate_testkit::{Fault, Standin};
+use serde_json::json;
+
+use crate::support::{Place, end, failure, output, serve, text, think, think_on};
+
+#[tokio::test]
+async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let first = think(&mut client, "the only one").await;
+    let real = text(&first, "session_id");
+    let mistyped = format!("{}{}", &real[..real.len() - 1], if real.ends_with('0') { '1' } else { '0' });
+    let shouted = real.to_uppercase();
+    let huge = "x".repeat(1 << 20);
+    let ids = [
+        "",
+        " ",
+        "none",
+        &mistyped,
+        &real[..8],
+        "'; DROP TABLE sessions; --",
+        "' OR '1'='1",
+        "%",
+        "../../etc/passwd",
+        "a\u{0}b",
+        "\u{202e}dlrow",
+        &huge,
+    ];
+    for id in ids {
+        let answer = think_on(&mut client, id, "lost").await;
+        let failure = failure(&answer);
+        assert!(
+            matches!(failure.code, "SessionNotFound" | "Validation"),
+            "{:?}: {failure:?}",
+            id.chars().take(40).collect::<String>()
+        );
+        assert!(answer.to_string().len() < 3_000, "a long id is not repeated in full");
+        assert!(failure.hint.is_some());
+    }
+    if shouted != real {
+        assert_eq!(failure(&think_on(&mut client, &shouted, "lost").await).code, "SessionNotFound");
+    }
+    assert_eq!(standin.asks().len(), 1, "nobody was asked on behalf of a session that is not");
+    output(&think_on(&mut client, real, "and on").await);
+    end(client).await;
+    assert_eq!(place.kept().await, (1, 2));
+}
+
+#[tokio::test]
+async fn a_failed_call_leaves_its_record_and_nothing_else() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut command = place.asking(&standin);
+    command.env("MAX_RETRIES", "0");
+    let mut client = serve(&mut command).await;
+    let first = think(&mut client, "good").await;
+    let session = text(&first, "session_id").to_owned();
+    let faults = [
+        Fault::status(401),
+        Fault::status(500),
+        Fault::CutConnection,
+        Fault::CutBody,
+        Fault::Html200,
+        Fault::Text(String::new()),
+    ];
+    for fault in &faults {
+        standin.always(fault.clone());
+        failure(&think(&mut client, "bad").await);
+        failure(&think_on(&mut client, &session, "bad").await);
+    }
+    end(client).await;
+    assert_eq!(place.kept().await, (1, 1));
+    let mut database = place.open().await;
+    let failed: i64 = sqlx::query_scalar("SELECT count(*) FROM invocations WHERE success = 0")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    assert_eq!(failed, 2 * i64::try_from(faults.len()).unwrap());
+    for table in [
+        "SELECT count(*) FROM branches",
+        "SELECT count(*) FROM checkpoints",
+        "SELECT count(*) FROM suspensions",
+        "SELECT count(*) FROM graph_nodes",
+    ] {
+        let rows: i64 = sqlx::query_scalar(table).fetch_one(&mut database).await.unwrap();
+        assert_eq!(rows, 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut before = json!(null);
+    let mut session: Option<String> = None;
+    for number in 1..=3 {
+        let content = format!("step {number} of «three» 🦀");
+        let answer = match &session {
+            None => think(&mut client, &content).await,
+            Some(session) => think_on(&mut client, session, &content).await,
+        };
+        assert_eq!(output(&answer)["previous_thought"], before);
+        before = output(&answer)["thought_id"].clone();
+        session = Some(text(&answer, "session_id").to_owned());
+    }
+    end(client).await;
+    let shown = place.json(&["sessions", "show", &session.unwrap(), "--json"]).await;
+    let thoughts = shown["thoughts"].as_array().unwrap();
+    let inputs: Vec<&str> = thoughts.iter().filter_map(|thought| thought["input"].as_str()).collect();
+    assert_eq!(inputs, ["step 1 of «three» 🦀", "step 2 of «three» 🦀", "step 3 of «three» 🦀"]);
+    assert_eq!(thoughts[0]["parent_id"], json!(null));
+    assert_eq!(thoughts[1]["parent_id"], thoughts[0]["id"]);
+    assert_eq!(thoughts[2]["parent_id"], thoughts[1]["id"]);
+    let last = standin.asks().pop().unwrap().body["messages"].to_string();
+    assert!(last.contains("step 1 of") && last.contains("Thought 2 on"), "the past is told: {last}");
+}
+
+#[tokio::test]
+async fn a_session_of_another_mode_is_refused() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let first = think(&mut client, "begin").await;
+    let session = text(&first, "session_id").to_owned();
+    sqlx::query("UPDATE sessions SET mode = 'tree'").execute(&mut place.open().await).await.unwrap();
+    let answer = think_on(&mut client, &session, "go on").await;
+    assert_eq!(failure(&answer).code, "WrongMode");
+    end(client).await;
+    assert_eq!(place.kept().await, (1, 1));
+}
+
+#[tokio::test]
+async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
+    let place = Place::new();
+    let mut client = serve(&mut place.command()).await;
+    let asked = think(&mut client, "think yourself").await;
+    let needs = &output(&asked)["needs_reply"];
+    assert!(needs["asks"][0]["messages"].to_string().contains("think yourself"), "{needs}");
+    assert_eq!(place.kept().await, (0, 0));
+    let replies = json!({ "id": needs["id"], "replies": ["{\"thought\": \"Done.\", \"confidence_percent\": 60}"] });
+    let done = client.call("reasoning_resume", replies.clone()).await.unwrap();
+    assert_eq!(text(&done, "content"), "Done.");
+    let again = client.call("reasoning_resume", replies).await.unwrap();
+    assert_eq!(output(&again), output(&done), "a repeated reply gives the same answer");
+    end(client).await;
+    assert_eq!(place.kept().await, (1, 1));
+}

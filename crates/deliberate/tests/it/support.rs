@@ -1,0 +1,254 @@
+//! A place of its own for every test, the program started in it, and answers taken apart.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use deliberate_testkit::{Client, Standin, bare_command};
+use serde_json::{Value, json};
+use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
+
+/// The binary under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_deliberate");
+
+/// Longer than anything takes on a busy machine; only a hang exceeds it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A user's home with a working directory in it, gone when the test ends.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        for folder in ["home", "data", "config", "work"] {
+            std::fs::create_dir(place.path(folder)).unwrap();
+        }
+        place
+    }
+
+    /// `home`, `data`, `config` and `work` are there.
+    pub(crate) fn path(&self, inside: &str) -> PathBuf {
+        self.0.path().join(inside)
+    }
+
+    /// Where the database lies unless a setting says otherwise.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path("data/deliberate/deliberate.db")
+    }
+
+    /// The program, with no provider.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = bare_command(PROGRAM);
+        command
+            .env("HOME", self.path("home"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("RETRY_DELAY_MS", "1")
+            .current_dir(self.path("work"));
+        command
+    }
+
+    /// The program, asking the stand-in as Langbase.
+    pub(crate) fn asking(&self, standin: &Standin) -> Command {
+        let mut command = self.command();
+        Wire::Langbase.set(&mut command, standin);
+        command
+    }
+
+    /// Runs the program with these arguments and no provider.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
+        run(self.command().args(arguments)).await
+    }
+
+    /// The JSON a command prints.
+    pub(crate) async fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(arguments).await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// The number of sessions and the number of thoughts in them, as `sessions list` counts.
+    pub(crate) async fn kept(&self) -> (usize, u64) {
+        let list = self.json(&["sessions", "list", "--limit", "1000", "--json"]).await;
+        let list = list.as_array().unwrap();
+        let steps = list.iter().map(|entry| entry["thoughts"].as_u64().unwrap());
+        (list.len(), steps.sum())
+    }
+
+    /// The database itself.
+    pub(crate) async fn open(&self) -> SqliteConnection {
+        open(&self.database()).await
+    }
+}
+
+/// Opens an `SQLite` file, which is made if it is not there.
+pub(crate) async fn open(path: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    options.connect().await.unwrap()
+}
+
+/// The formats in which a provider can be asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Wire {
+    Langbase,
+    OpenAi,
+    Anthropic,
+}
+
+impl Wire {
+    pub(crate) const ALL: [Self; 3] = [Self::Langbase, Self::OpenAi, Self::Anthropic];
+
+    /// Lets the program ask the stand-in in this format.
+    pub(crate) fn set(self, command: &mut Command, standin: &Standin) {
+        self.set_with_key(command, standin, &standin.key());
+    }
+
+    pub(crate) fn set_with_key(self, command: &mut Command, standin: &Standin, key: &str) {
+        let (key_name, url_name, url) = match self {
+            Self::Langbase => ("LANGBASE_API_KEY", "LANGBASE_BASE_URL", standin.url()),
+            Self::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL", standin.openai_url()),
+            Self::Anthropic => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", standin.url()),
+        };
+        command.env(key_name, key).env(url_name, url);
+        if self == Self::OpenAi {
+            command.env("DELIBERATE_MODEL", "stand-in");
+        }
+    }
+
+    /// The code of an error that says nobody answered.
+    pub(crate) fn unavailable(self) -> &'static str {
+        match self {
+            Self::Langbase => "LangbaseUnavailable",
+            Self::OpenAi | Self::Anthropic => "ProviderUnavailable",
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a command to its end, with nothing on its standard input.
+pub(crate) async fn run(command: &mut Command) -> Ran {
+    run_with(command, "").await
+}
+
+/// Runs a command to its end with this on its standard input.
+pub(crate) async fn run_with(command: &mut Command, input: &str) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let ended = async {
+        // A command that reads nothing may have closed it.
+        drop(stdin.write_all(input.as_bytes()).await);
+        drop(stdin);
+        child.wait_with_output().await.unwrap()
+    };
+    let output = timeout(PATIENCE, ended).await.expect("the command hangs");
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Starts a server and opens with the handshake.
+pub(crate) async fn serve(command: &mut Command) -> Client {
+    let mut client = Client::spawn(command).unwrap();
+    client.initialize().await.unwrap();
+    client
+}
+
+/// Ends a server by closing its input. It must end well and have kept to the protocol; what it
+/// said that nobody waited for is returned.
+pub(crate) async fn end(mut client: Client) -> Vec<Value> {
+    client.close_stdin();
+    assert!(client.wait_exit().await.unwrap().success(), "{}", client.stderr());
+    well_spoken(&mut client)
+}
+
+/// Checks that stdout carried nothing but JSON-RPC, and takes what nobody waited for.
+pub(crate) fn well_spoken(client: &mut Client) -> Vec<Value> {
+    assert_eq!(client.noise(), [] as [&str; 0]);
+    let rest = client.take_kept();
+    assert!(rest.iter().all(|message| message["jsonrpc"] == "2.0"), "{rest:?}");
+    rest
+}
+
+/// Calls `reasoning_linear`.
+pub(crate) async fn think(client: &mut Client, content: &str) -> Value {
+    client.call("reasoning_linear", json!({ "content": content })).await.unwrap()
+}
+
+/// Calls `reasoning_linear` in a session.
+pub(crate) async fn think_on(client: &mut Client, session: &str, content: &str) -> Value {
+    let arguments = json!({ "content": content, "session_id": session });
+    client.call("reasoning_linear", arguments).await.unwrap()
+}
+
+/// The output of a call that must have worked.
+pub(crate) fn output(response: &Value) -> &Value {
+    let result = &response["result"];
+    assert!(result.is_object() && result["isError"] != true, "{response}");
+    &result["structuredContent"]
+}
+
+/// A text field of the output of a call that must have worked.
+pub(crate) fn text<'a>(response: &'a Value, field: &str) -> &'a str {
+    output(response)[field].as_str().unwrap()
+}
+
+/// The error of a call that must have failed, as the client's model reads it.
+pub(crate) fn failure(response: &Value) -> Failure<'_> {
+    let result = &response["result"];
+    assert_eq!(result["isError"], true, "{response}");
+    let error = &result["structuredContent"]["error"];
+    Failure {
+        code: error["code"].as_str().unwrap(),
+        hint: error["hint"].as_str(),
+        text: result["content"][0]["text"].as_str().unwrap(),
+    }
+}
+
+/// A failed call.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Failure<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) hint: Option<&'a str>,
+    pub(crate) text: &'a str,
+}
+
+/// The code of a JSON-RPC error.
+pub(crate) fn code(response: &Value) -> i64 {
+    response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
+}
+
+/// Waits for something that another process brings about.
+pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// Sends SIGTERM.
+pub(crate) async fn terminate(pid: u32) {
+    let kill = format!("kill -TERM {pid}");
+    let sent = Command::new("sh").args(["-c", &kill]).status().await.unwrap();
+    assert!(sent.success());
+}

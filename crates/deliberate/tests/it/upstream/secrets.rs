@@ -1,0 +1,81 @@
+//! Keys are never written anywhere, however much is logged and whatever is said back.
+
+use std::collections::BTreeMap;
+
+use deliberate_testkit::{Fault, Standin, standin::Settings};
+
+use crate::support::{Place, Wire, output, run, serve, think};
+
+const KEY: &str = "sk-secret-5f2b9c71d0a84e6f";
+
+#[tokio::test]
+async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
+    for wire in Wire::ALL {
+        for format in ["pretty", "json"] {
+            let place = Place::new();
+            let settings = Settings {
+                key: Some(KEY.to_owned()),
+                ..Settings::default()
+            };
+            let standin = Standin::start_with(settings, 0).await.unwrap();
+            let mut command = place.command();
+            wire.set(&mut command, &standin);
+            command.env("LOG_LEVEL", "trace").env("LOG_FORMAT", format).env("MAX_RETRIES", "1");
+            let mut client = serve(&mut command).await;
+            output(&think(&mut client, "fine").await);
+            // A provider that repeats the key in its complaints.
+            for code in [400, 403, 500] {
+                standin.always(Fault::Status {
+                    code,
+                    headers: BTreeMap::from([("x-echo".to_owned(), KEY.to_owned())]),
+                    body: format!("{{\"error\":{{\"message\":\"Incorrect key provided: {KEY}.\"}}}}"),
+                });
+                let answer = think(&mut client, "wrong").await.to_string();
+                assert!(!answer.contains(KEY), "{wire:?} {code}: {answer}");
+            }
+            standin.always(Fault::Html200);
+            think(&mut client, "page").await;
+            client.close_stdin();
+            client.wait_exit().await.unwrap();
+            let log = client.stderr();
+            assert!(log.contains("TRACE"), "the log is on");
+            assert!(!log.contains(KEY), "{wire:?}: the key is in the log");
+            let kept = std::fs::read(place.database()).unwrap();
+            assert!(!String::from_utf8_lossy(&kept).contains(KEY), "{wire:?}: it is in the database");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_not_shown_by_any_command() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    for arguments in [
+        &["config"][..],
+        &["config", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["tools"],
+        &["think", "why?"],
+        &["--log-level", "trace", "think", "why?"],
+        &["--set", "limits.line_bytes=1", "config"],
+    ] {
+        let mut command = place.command();
+        for wire in Wire::ALL {
+            wire.set_with_key(&mut command, &standin, KEY);
+        }
+        command.env("DELIBERATE_API_KEY", KEY);
+        let ran = run(command.args(arguments)).await;
+        assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
+    let place = Place::new();
+    for wrong in ["sk-secret with spaces", "sk-secret-ключ"] {
+        let ran = run(place.command().env("LANGBASE_API_KEY", wrong).arg("config")).await;
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains("LANGBASE_API_KEY"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("sk-secret"), "{}", ran.stderr);
+    }
+}

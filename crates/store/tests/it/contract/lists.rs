@@ -1,0 +1,213 @@
+//! Order, pages and bounds of lists.
+
+use deliberate_core::{Change, Invocation, Session, Thought};
+use deliberate_store::{Page, SessionEntry};
+
+use super::{ALL, Fixture, commit};
+use crate::samples::{at, everything, invocation, session, thought};
+
+fn ids(thoughts: &[Thought]) -> Vec<&str> {
+    thoughts.iter().map(|thought| thought.id.as_str()).collect()
+}
+
+pub(crate) async fn lists_follow_the_order_of_insertion_not_of_time(it: Fixture) {
+    // Ids and times run against the order in which they are added, within a commit and across.
+    let backwards: Vec<_> = (0..6)
+        .rev()
+        .map(|number| Thought {
+            created_at: at(number),
+            ..thought(&format!("t{number}"), "s")
+        })
+        .collect();
+    commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
+    for pair in backwards.chunks(2) {
+        let changes = pair.iter().cloned().map(Change::AddThought).collect();
+        commit(&*it.store, changes).await;
+    }
+    assert_eq!(
+        it.store.thoughts(&"s".into(), ALL).await.unwrap(),
+        backwards
+    );
+}
+
+pub(crate) async fn a_page_gives_its_part_and_no_more(it: Fixture) {
+    let mut changes = vec![Change::AddSession(session("s"))];
+    let names: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
+    changes.extend(
+        names
+            .iter()
+            .map(|name| Change::AddThought(thought(name, "s"))),
+    );
+    commit(&*it.store, changes).await;
+    for (offset, limit, wanted) in [
+        (0, 3, &names[0..3]),
+        (3, 3, &names[3..6]),
+        (8, 5, &names[8..10]),
+        (10, 5, &[]),
+        (u32::MAX, u32::MAX, &[]),
+        (0, 0, &[]),
+        (0, u32::MAX, &names[..]),
+    ] {
+        let page = Page { offset, limit };
+        let thoughts = it.store.thoughts(&"s".into(), page).await.unwrap();
+        assert_eq!(ids(&thoughts), wanted, "{page:?}");
+    }
+}
+
+pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
+    let most = Page::MOST as usize;
+    let mut changes = vec![Change::AddSession(session("s"))];
+    for number in 0..=most {
+        changes.push(Change::AddSession(session(&format!("s{number}"))));
+        changes.push(Change::AddThought(thought(&format!("t{number}"), "s")));
+        changes.push(Change::AddInvocation(invocation(
+            &format!("i{number}"),
+            Some("s"),
+        )));
+    }
+    commit(&*it.store, changes).await;
+    let everything = Page::first(u32::MAX);
+    let (store, s) = (&it.store, "s".into());
+    assert_eq!(store.thoughts(&s, everything).await.unwrap().len(), most);
+    assert_eq!(
+        store.latest_thoughts(&s, u32::MAX).await.unwrap().len(),
+        most
+    );
+    assert_eq!(store.sessions(everything).await.unwrap().len(), most);
+    assert_eq!(
+        store.invocations(None, everything).await.unwrap().len(),
+        most
+    );
+    assert_eq!(
+        store.invocations(Some(&s), everything).await.unwrap().len(),
+        most
+    );
+
+    let rest = Page {
+        offset: Page::MOST,
+        limit: u32::MAX,
+    };
+    assert_eq!(ids(&store.thoughts(&s, rest).await.unwrap()), ["t1000"]);
+    assert_eq!(store.sessions(rest).await.unwrap().len(), 2);
+}
+
+pub(crate) async fn the_latest_thoughts_come_newest_first(it: Fixture) {
+    let mut changes = vec![
+        Change::AddSession(session("s")),
+        Change::AddSession(session("other")),
+    ];
+    for number in 0..5 {
+        changes.push(Change::AddThought(thought(&format!("t{number}"), "s")));
+        changes.push(Change::AddThought(thought(&format!("o{number}"), "other")));
+    }
+    commit(&*it.store, changes).await;
+    for (limit, wanted) in [
+        (0, &[][..]),
+        (1, &["t4"]),
+        (3, &["t4", "t3", "t2"]),
+        (99, &["t4", "t3", "t2", "t1", "t0"]),
+    ] {
+        let latest = it.store.latest_thoughts(&"s".into(), limit).await.unwrap();
+        assert_eq!(ids(&latest), wanted);
+    }
+}
+
+pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixture) {
+    let first = Session {
+        updated_at: at(10),
+        ..session("first")
+    };
+    let second = Session {
+        updated_at: at(20),
+        ..session("second")
+    };
+    let empty = Session {
+        updated_at: at(15),
+        ..session("empty")
+    };
+    let step = |id: &str, session: &str, second| {
+        Change::AddThought(Thought {
+            created_at: at(second),
+            ..thought(id, session)
+        })
+    };
+    let entry = |session: &Session, second, thoughts| SessionEntry {
+        session: Session {
+            updated_at: at(second),
+            ..session.clone()
+        },
+        thoughts,
+    };
+    let sessions = [&first, &second, &empty].map(|it| Change::AddSession(it.clone()));
+    commit(&*it.store, sessions.to_vec()).await;
+    assert_eq!(
+        it.store.sessions(ALL).await.unwrap(),
+        [
+            entry(&second, 20, 0),
+            entry(&empty, 15, 0),
+            entry(&first, 10, 0)
+        ]
+    );
+
+    commit(
+        &*it.store,
+        vec![
+            step("a", "second", 21),
+            step("b", "first", 30),
+            step("c", "first", 31),
+        ],
+    )
+    .await;
+    let wanted = [
+        entry(&first, 31, 2),
+        entry(&second, 21, 1),
+        entry(&empty, 15, 0),
+    ];
+    assert_eq!(it.store.sessions(ALL).await.unwrap(), wanted);
+    let middle = Page {
+        offset: 1,
+        limit: 1,
+    };
+    assert_eq!(it.store.sessions(middle).await.unwrap(), wanted[1..2]);
+}
+
+pub(crate) async fn records_come_newest_first_for_all_or_for_one_session(it: Fixture) {
+    let records = [
+        invocation("z", Some("s")),
+        invocation("a", None),
+        invocation("m", Some("other")),
+        invocation("b", Some("s")),
+    ];
+    let mut changes = vec![
+        Change::AddSession(session("s")),
+        Change::AddSession(session("other")),
+    ];
+    changes.extend(records.iter().cloned().map(Change::AddInvocation));
+    commit(&*it.store, changes).await;
+    let names = |records: Vec<Invocation>| -> Vec<String> {
+        records
+            .into_iter()
+            .map(|record| record.id.to_string())
+            .collect()
+    };
+    let all = it.store.invocations(None, ALL).await.unwrap();
+    assert_eq!(names(all), ["b", "m", "a", "z"]);
+    let own = it.store.invocations(Some(&"s".into()), ALL).await.unwrap();
+    assert_eq!(names(own), ["b", "z"]);
+    let middle = Page {
+        offset: 1,
+        limit: 2,
+    };
+    let part = it.store.invocations(None, middle).await.unwrap();
+    assert_eq!(names(part), ["m", "a"]);
+}
+
+pub(crate) async fn lists_keep_to_their_session_and_graph(it: Fixture) {
+    let (one, two) = (everything("one"), everything("two"));
+    commit(&*it.store, one.changes()).await;
+    commit(&*it.store, two.changes()).await;
+    super::round_trip::assert_everything(&*it.store, &one).await;
+    super::round_trip::assert_everything(&*it.store, &two).await;
+    assert_eq!(it.store.nodes(&one.graphs[1].id, ALL).await.unwrap(), []);
+    assert_eq!(it.store.edges(&one.graphs[1].id, ALL).await.unwrap(), []);
+}

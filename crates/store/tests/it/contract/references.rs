@@ -1,0 +1,232 @@
+//! What refers to what, and what becomes of it when that goes.
+
+use deliberate_core::{Branch, Change, Checkpoint, Invocation, Session, StateSnapshot, Thought};
+use deliberate_store::Store;
+
+use super::{ALL, Fixture, commit, refused};
+use crate::samples::{
+    at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
+    full_snapshot, full_thought, graph, node, session, snapshot, thought,
+};
+
+pub(crate) async fn what_belongs_to_an_unknown_session_is_refused(it: Fixture) {
+    commit(&*it.store, everything("s").changes()).await;
+    for change in [
+        Change::AddThought(thought("t", "missing")),
+        Change::AddBranch(branch("b", "missing")),
+        Change::AddCheckpoint(checkpoint("c", "missing")),
+        Change::AddSnapshot(snapshot("p", "missing")),
+        Change::AddGraph(graph("g", "missing")),
+        Change::AddNode(node("n", "s-g1", "missing")),
+    ] {
+        refused(&*it.store, change).await;
+    }
+    let session = it.store.session(&"missing".into()).await.unwrap();
+    assert_eq!(session, None, "no session comes of it");
+}
+
+pub(crate) async fn what_refers_to_something_unknown_is_refused(it: Fixture) {
+    let all = everything("s");
+    commit(&*it.store, all.changes()).await;
+    for change in [
+        Change::AddThought(full_thought("t", "s", "missing", "s-b1")),
+        Change::AddThought(full_thought("t", "s", "s-t1", "missing")),
+        Change::AddBranch(full_branch("b", "s", "missing")),
+        Change::AddCrossRef(cross_ref("r", "missing", "s-b1")),
+        Change::AddCrossRef(cross_ref("r", "s-b1", "missing")),
+        Change::AddCheckpoint(full_checkpoint("c", "s", "missing")),
+        Change::AddSnapshot(full_snapshot("p", "s", "missing")),
+        Change::AddNode(node("n", "missing", "s")),
+        Change::AddEdge(edge("e", "missing", "s-n1", "s-n2")),
+        Change::AddEdge(edge("e", "s-g1", "missing", "s-n2")),
+        Change::AddEdge(edge("e", "s-g1", "s-n1", "missing")),
+        Change::AddSession(Session {
+            active_branch_id: Some("missing".into()),
+            ..session("new")
+        }),
+        Change::UpdateSession(Session {
+            active_branch_id: Some("missing".into()),
+            ..session("s")
+        }),
+        Change::FollowBranch {
+            session_id: "s".into(),
+            branch_id: Some("missing".into()),
+            at: at(300),
+        },
+    ] {
+        refused(&*it.store, change).await;
+    }
+    super::round_trip::assert_everything(&*it.store, &all).await;
+}
+
+pub(crate) async fn an_id_can_be_used_once(it: Fixture) {
+    let all = everything("s");
+    commit(&*it.store, all.changes()).await;
+    commit(&*it.store, vec![Change::AddSession(session("other"))]).await;
+    for change in [
+        Change::AddSession(session("s")),
+        Change::AddThought(thought("s-t1", "other")),
+        Change::AddBranch(branch("s-b1", "other")),
+        Change::AddCrossRef(cross_ref("s-r1", "s-b2", "s-b1")),
+        Change::AddCheckpoint(checkpoint("s-c1", "other")),
+        Change::AddSnapshot(snapshot("s-p1", "other")),
+        Change::AddGraph(graph("s-g1", "other")),
+        Change::AddNode(node("s-n1", "s-g2", "s")),
+        Change::AddEdge(edge("s-e1", "s-g1", "s-n2", "s-n1")),
+    ] {
+        refused(&*it.store, change).await;
+    }
+    super::round_trip::assert_everything(&*it.store, &all).await;
+}
+
+pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
+    commit(&*it.store, everything("s").changes()).await;
+    for change in [
+        Change::UpdateSession(session("missing")),
+        Change::DeleteSession("missing".into()),
+        Change::UpdateBranch(branch("missing", "s")),
+        Change::UpdateNode(node("missing", "s-g1", "s")),
+        Change::FollowBranch {
+            session_id: "missing".into(),
+            branch_id: Some("s-b1".into()),
+            at: at(300),
+        },
+    ] {
+        refused(&*it.store, change).await;
+    }
+}
+
+async fn assert_nothing_of(store: &dyn Store, all: &crate::samples::Everything) {
+    let id = &all.session.id;
+    assert_eq!(store.session(id).await.unwrap(), None);
+    for thought in &all.thoughts {
+        assert_eq!(store.thought(&thought.id).await.unwrap(), None);
+    }
+    for branch in &all.branches {
+        assert_eq!(store.branch(&branch.id).await.unwrap(), None);
+    }
+    for checkpoint in &all.checkpoints {
+        assert_eq!(store.checkpoint(&checkpoint.id).await.unwrap(), None);
+    }
+    for graph in &all.graphs {
+        assert_eq!(store.graph(&graph.id).await.unwrap(), None);
+        assert_eq!(store.edges(&graph.id, ALL).await.unwrap(), []);
+    }
+    for node in &all.nodes {
+        assert_eq!(store.node(&node.id).await.unwrap(), None);
+    }
+    assert_eq!(store.cross_refs(id, ALL).await.unwrap(), []);
+    assert_eq!(store.snapshots(id, ALL).await.unwrap(), []);
+}
+
+pub(crate) async fn deleting_a_session_takes_along_all_that_belongs_to_it(it: Fixture) {
+    let all = everything("s");
+    commit(&*it.store, all.changes()).await;
+    commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
+    assert_nothing_of(&*it.store, &all).await;
+    // The records of calls stay: they are about what happened, not about what is.
+    let records: Vec<_> = all
+        .invocations
+        .into_iter()
+        .map(|record| Invocation {
+            session_id: None,
+            ..record
+        })
+        .collect();
+    assert_eq!(it.store.invocations(None, ALL).await.unwrap(), records);
+}
+
+pub(crate) async fn deleting_a_session_leaves_the_others_alone(it: Fixture) {
+    let other = everything("other");
+    commit(&*it.store, everything("s").changes()).await;
+    commit(&*it.store, other.changes()).await;
+    commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
+    super::round_trip::assert_everything(&*it.store, &other).await;
+    let state = it.store.state().await.unwrap();
+    assert_eq!((state.sessions, state.thoughts), (1, 2));
+}
+
+pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
+    let follower = Session {
+        active_branch_id: Some("s-b1".into()),
+        updated_at: at(90),
+        ..session("other")
+    };
+    let step = full_thought("t", "other", "s-t1", "s-b1");
+    let offshoot = full_branch("b", "other", "s-b1");
+    let place = full_checkpoint("c", "other", "s-b1");
+    let state = full_snapshot("p", "other", "s-p1");
+    commit(&*it.store, everything("s").changes()).await;
+    commit(
+        &*it.store,
+        vec![
+            Change::AddSession(follower.clone()),
+            Change::AddBranch(offshoot.clone()),
+            Change::AddThought(step.clone()),
+            Change::AddCrossRef(cross_ref("r", "b", "s-b1")),
+            Change::AddCheckpoint(place.clone()),
+            Change::AddSnapshot(state.clone()),
+        ],
+    )
+    .await;
+    commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
+
+    let (store, other) = (&it.store, "other".into());
+    assert_eq!(
+        store.session(&other).await.unwrap(),
+        Some(Session {
+            active_branch_id: None,
+            ..follower
+        })
+    );
+    assert_eq!(
+        store.thoughts(&other, ALL).await.unwrap(),
+        [Thought {
+            parent_id: None,
+            branch_id: None,
+            ..step
+        }]
+    );
+    assert_eq!(
+        store.branches(&other, ALL).await.unwrap(),
+        [Branch {
+            parent_id: None,
+            ..offshoot
+        }]
+    );
+    assert_eq!(
+        store.checkpoints(&other, ALL).await.unwrap(),
+        [Checkpoint {
+            branch_id: None,
+            ..place
+        }]
+    );
+    assert_eq!(
+        store.snapshots(&other, ALL).await.unwrap(),
+        [StateSnapshot {
+            parent_id: None,
+            ..state
+        }]
+    );
+    assert_eq!(store.cross_refs(&other, ALL).await.unwrap(), []);
+}
+
+pub(crate) async fn the_id_of_a_deleted_session_can_be_used_again(it: Fixture) {
+    let all = everything("s");
+    commit(&*it.store, all.changes()).await;
+    let mut changes = vec![Change::DeleteSession("s".into())];
+    changes.extend(
+        all.changes()
+            .into_iter()
+            .filter(|it| !matches!(it, Change::AddInvocation(_))),
+    );
+    commit(&*it.store, changes).await;
+    assert_eq!(
+        it.store.session(&"s".into()).await.unwrap(),
+        Some(all.session)
+    );
+    assert_eq!(
+        it.store.thoughts(&"s".into(), ALL).await.unwrap(),
+        all.thoughts
+    );
+}

@@ -1,0 +1,155 @@
+//! Calls that wait for replies.
+
+use deliberate_core::{Change, Suspension, SuspensionId};
+use deliberate_store::{Store, StoreError};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::{ALL, Fixture, commit};
+use crate::samples::{at, odd_json, session, suspension};
+
+async fn stored(store: &dyn Store, id: &str) -> Option<Suspension> {
+    store.suspension(&SuspensionId::from(id)).await.unwrap()
+}
+
+fn end(id: &str, outcome: Value) -> Change {
+    Change::EndSuspension {
+        id: id.into(),
+        outcome,
+    }
+}
+
+pub(crate) async fn a_suspended_call_comes_back_whole(it: Fixture) {
+    let suspended = Suspension {
+        journal: odd_json(),
+        asks: json!(["a", "b/again"]),
+        ..suspension("x")
+    };
+    commit(&*it.store, vec![Change::Suspend(suspended.clone())]).await;
+    assert_eq!(stored(&*it.store, "x").await, Some(suspended.clone()));
+
+    commit(&*it.store, vec![end("x", odd_json())]).await;
+    let ended = Suspension {
+        outcome: Some(odd_json()),
+        ..suspended
+    };
+    assert_eq!(stored(&*it.store, "x").await, Some(ended));
+}
+
+pub(crate) async fn a_new_round_changes_only_what_belongs_to_the_round(it: Fixture) {
+    let first = suspension("x");
+    let second = Suspension {
+        tool_name: "another".to_owned(),
+        arguments: json!({ "changed": true }),
+        journal: json!({ "linear": "reply" }),
+        asks: json!(["linear/again"]),
+        created_at: at(500),
+        expires_at: at(2_000),
+        ..first.clone()
+    };
+    commit(&*it.store, vec![Change::Suspend(first.clone())]).await;
+    commit(&*it.store, vec![Change::Suspend(second.clone())]).await;
+    let wanted = Suspension {
+        journal: second.journal,
+        asks: second.asks,
+        expires_at: second.expires_at,
+        ..first
+    };
+    assert_eq!(stored(&*it.store, "x").await, Some(wanted));
+}
+
+pub(crate) async fn a_call_ends_once(it: Fixture) {
+    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![end("x", json!({ "first": 1 }))]).await;
+    let again = it
+        .store
+        .commit(vec![end("x", json!({ "second": 2 }))])
+        .await;
+    assert_eq!(again, Err(StoreError::AlreadyEnded));
+    let outcome = stored(&*it.store, "x").await.unwrap().outcome;
+    assert_eq!(outcome, Some(json!({ "first": 1 })));
+}
+
+pub(crate) async fn an_ended_call_is_not_suspended_again(it: Fixture) {
+    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![end("x", Value::Null)]).await;
+    let ended = stored(&*it.store, "x").await;
+    // An answer that is `null` is an answer too.
+    assert_eq!(ended.as_ref().unwrap().outcome, Some(Value::Null));
+    let late = Suspension {
+        journal: json!({ "late": "reply" }),
+        ..suspension("x")
+    };
+    let outcome = it.store.commit(vec![Change::Suspend(late)]).await;
+    assert_eq!(outcome, Err(StoreError::AlreadyEnded));
+    assert_eq!(stored(&*it.store, "x").await, ended);
+}
+
+pub(crate) async fn ending_twice_at_once_takes_effect_once(it: Fixture) {
+    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    let other = (it.reopen)();
+    let endings = (0..16).map(|number| {
+        let store = if number % 2 == 0 { &it.store } else { &other };
+        let name = format!("s{number}");
+        let session = Change::AddSession(session(&name));
+        store.commit(vec![session, end("x", json!(name))])
+    });
+    let outcomes = join_all(endings).await;
+    let mut won = Vec::new();
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(()) => won.push(format!("s{number}")),
+            Err(error) => assert_eq!(error, StoreError::AlreadyEnded),
+        }
+    }
+    let sessions = it.store.sessions(ALL).await.unwrap();
+    let names: Vec<_> = sessions
+        .iter()
+        .map(|entry| entry.session.id.to_string())
+        .collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(names, won);
+    let outcome = stored(&*it.store, "x").await.unwrap().outcome;
+    assert_eq!(outcome, Some(json!(won[0])));
+}
+
+pub(crate) async fn what_comes_with_a_second_ending_leaves_nothing(it: Fixture) {
+    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![end("x", json!(1))]).await;
+    let changes = vec![Change::AddSession(session("s")), end("x", json!(2))];
+    assert_eq!(
+        it.store.commit(changes).await,
+        Err(StoreError::AlreadyEnded)
+    );
+    assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
+}
+
+pub(crate) async fn a_call_that_was_never_suspended_can_not_end(it: Fixture) {
+    let outcome = it.store.commit(vec![end("missing", json!(1))]).await;
+    assert_eq!(outcome, Err(StoreError::AlreadyEnded));
+    assert_eq!(stored(&*it.store, "missing").await, None);
+}
+
+pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixture) {
+    let lasting = |id: &str, from, until| Suspension {
+        created_at: at(from),
+        expires_at: at(until),
+        ..suspension(id)
+    };
+    let short = lasting("short", 0, 10);
+    let exact = lasting("exact", 0, 50);
+    let long = lasting("long", 0, 100);
+    for suspended in [&short, &exact, &long] {
+        commit(&*it.store, vec![Change::Suspend(suspended.clone())]).await;
+    }
+    commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
+    assert_eq!(stored(&*it.store, "short").await, Some(short));
+
+    // One that expires at once is still the call it is about.
+    let now = lasting("now", 50, 40);
+    commit(&*it.store, vec![Change::Suspend(now.clone())]).await;
+    assert_eq!(stored(&*it.store, "short").await, None);
+    assert_eq!(stored(&*it.store, "exact").await, Some(exact));
+    assert_eq!(stored(&*it.store, "long").await, Some(long));
+    assert_eq!(stored(&*it.store, "now").await, Some(now));
+}

@@ -1,0 +1,24 @@
+//! What users of this crate rely on: the contract of every backend, and what is particular to
+//! each.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets something unexpected fails, in helpers too"
+)]
+
+#[macro_use]
+mod contract;
+mod samples;
+
+#[cfg(feature = "sqlite")]
+mod import;
+#[cfg(feature = "sqlite")]
+mod original;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+#[cfg(feature = "sqlite")]
+store_contract!(on_sqlite, crate::sqlite::fixture);
