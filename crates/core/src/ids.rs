@@ -22,6 +22,12 @@ macro_rules! id {
             }
         }
 
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl JsonSchema for $name {
             fn inline_schema() -> bool {
                 true

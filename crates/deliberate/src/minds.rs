@@ -26,7 +26,7 @@ const PROBE_TIME: Duration = Duration::from_millis(400);
 const BELIEVED: Duration = Duration::from_secs(30);
 
 /// A local model writes slowly, and nobody pays for the wait; used unless a time is set.
-const LOCAL_TIMEOUT: Duration = Duration::from_secs(300);
+const LOCAL_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// As documented, for providers on the network.
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(30);

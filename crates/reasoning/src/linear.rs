@@ -182,24 +182,11 @@ fn outcome(
     let step = answer.value;
     let now = call.now();
     let confidence = step.score();
-    let mut changes = Vec::new();
-    let session_id = match known {
-        Some(mut session) => {
-            let id = session.id.clone();
-            if answer.thread.is_some() && answer.thread != thread_of(&session) {
-                set_thread(&mut session, answer.thread);
-                session.updated_at = now;
-                changes.push(Change::UpdateSession(session));
-            }
-            id
-        }
-        None => {
-            let session = new_session(input, answer.thread, call);
-            let id = session.id.clone();
-            changes.push(Change::AddSession(session));
-            id
-        }
+    let (session_id, change) = match known {
+        Some(session) => continued(session, answer.thread, call),
+        None => begun(input, answer.thread, call),
     };
+    let mut changes = Vec::from_iter(change);
     let below = input.confidence.map(|threshold| confidence < threshold);
     let thought = Thought {
         id: call.fresh(),
@@ -230,24 +217,36 @@ fn outcome(
     }
 }
 
-fn new_session(input: &Input, thread: Option<String>, call: &Call) -> Session {
+/// A session that goes on; it changes only if the provider opened another conversation.
+fn continued(
+    mut session: Session,
+    thread: Option<String>,
+    call: &Call,
+) -> (SessionId, Option<Change>) {
+    let id = session.id.clone();
+    if thread.is_none() || thread == thread_of(&session) {
+        return (id, None);
+    }
+    set_thread(&mut session, thread);
+    session.updated_at = call.now();
+    (id, Some(Change::UpdateSession(session)))
+}
+
+/// A session that begins with this step.
+fn begun(input: &Input, thread: Option<String>, call: &Call) -> (SessionId, Option<Change>) {
     let now = call.now();
-    let title = input
-        .content
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let words: Vec<&str> = input.content.split_whitespace().collect();
     let mut session = Session {
         id: call.fresh(),
         mode: Mode::Linear,
-        title: Some(cut_to_chars(&title, TITLE_CHARS)),
+        title: Some(cut_to_chars(&words.join(" "), TITLE_CHARS)),
         created_at: now,
         updated_at: now,
         active_branch_id: None,
         metadata: None,
     };
     set_thread(&mut session, thread);
-    session
+    (session.id.clone(), Some(Change::AddSession(session)))
 }
 
 fn set_thread(session: &mut Session, thread: Option<String>) {

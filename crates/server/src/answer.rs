@@ -33,8 +33,11 @@ pub(crate) fn result(outcome: Result<Answer, ToolError>) -> Result<CallToolResul
 }
 
 fn sentence(error: &ToolError) -> String {
+    let error_text = error.to_string();
+    // What a provider says may end in a full stop of its own.
+    let text = error_text.trim_end_matches('.');
     match error.hint() {
-        Some(hint) => format!("{error}. {hint}"),
-        None => format!("{error}."),
+        Some(hint) => format!("{text}. {hint}"),
+        None => format!("{text}."),
     }
 }

@@ -74,7 +74,7 @@ struct Run<'a> {
     tool: &'a dyn AnyTool,
     arguments: Value,
     replies: Option<BTreeMap<String, String>>,
-    suspended: Option<Suspension>,
+    suspended: Option<Box<Suspension>>,
 }
 
 impl Registry {
@@ -98,7 +98,7 @@ impl Registry {
             instant: Instant::now(),
         };
         match self.prepare(entry, arguments).await {
-            Ok(Prepared::Run(run)) => self.run(run, begun, caller).await,
+            Ok(Prepared::Run(run)) => self.run(*run, begun, caller).await,
             Ok(Prepared::Ended(answer)) => Ok(answer),
             Err(error) => {
                 self.record_failure(begun, &error, Bill::default()).await;
@@ -115,13 +115,13 @@ impl Registry {
     ) -> Result<Prepared<'a>, ToolError> {
         let arguments = entry.check(arguments)?;
         match &entry.action {
-            Action::Run(tool) => Ok(Prepared::Run(Run {
+            Action::Run(tool) => Ok(Prepared::Run(Box::new(Run {
                 entry,
                 tool: tool.as_ref(),
                 arguments,
                 replies: None,
                 suspended: None,
-            })),
+            }))),
             Action::Resume => match self.resumption(arguments).await? {
                 Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
                 Resumption::Goes { suspended, replies } => {
@@ -129,13 +129,13 @@ impl Registry {
                     let Action::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
                     };
-                    Ok(Prepared::Run(Run {
+                    Ok(Prepared::Run(Box::new(Run {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
                         replies: Some(replies),
                         suspended: Some(suspended),
-                    }))
+                    })))
                 }
             },
         }
@@ -335,7 +335,7 @@ impl Registry {
 }
 
 enum Prepared<'a> {
-    Run(Run<'a>),
+    Run(Box<Run<'a>>),
     /// A suspended call that had ended already; its answer is given again.
     Ended(Answer),
 }

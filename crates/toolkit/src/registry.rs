@@ -54,13 +54,13 @@ pub struct Bounds {
 impl Default for Bounds {
     fn default() -> Self {
         Self {
-            call_time: Duration::from_secs(300),
+            call_time: Duration::from_mins(5),
             running_calls: 256,
             waiting_calls: 1_024,
             content_chars: 100_000,
             context_tokens: 6_000,
             record_bytes: 8_192,
-            suspension_time: Duration::from_secs(7 * 24 * 3_600),
+            suspension_time: Duration::from_hours(7 * 24),
         }
     }
 }
@@ -185,13 +185,10 @@ impl Entry {
     /// Checks arguments. The checker is made on the first call, because making one for every
     /// tool would be felt at the start.
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
-        let checker = match self.checker.get() {
-            Some(checker) => checker,
-            None => {
-                let made = Checker::new(self.input_schema())?;
-                self.checker.get_or_init(|| made)
-            }
-        };
-        checker.check(arguments)
+        if let Some(checker) = self.checker.get() {
+            return checker.check(arguments);
+        }
+        let made = Checker::new(self.input_schema())?;
+        self.checker.get_or_init(|| made).check(arguments)
     }
 }

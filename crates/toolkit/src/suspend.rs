@@ -25,7 +25,7 @@ pub const RESUME: &str = "reasoning_resume";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resume {
-    /// The id in needs_reply
+    /// The id in `needs_reply`
     #[schemars(length(min = 1))]
     id: String,
     /// One reply per ask, in their order: an object that fits the ask's schema
@@ -67,7 +67,7 @@ pub(crate) enum Resumption {
     Ended(Value),
     /// The call goes on with these replies.
     Goes {
-        suspended: Suspension,
+        suspended: Box<Suspension>,
         replies: BTreeMap<String, String>,
     },
 }
@@ -102,7 +102,10 @@ impl Registry {
             };
             replies.insert(key, text);
         }
-        Ok(Resumption::Goes { suspended, replies })
+        Ok(Resumption::Goes {
+            suspended: Box::new(suspended),
+            replies,
+        })
     }
 
     /// What to tell the client, and what to keep, of a call that waits for replies.
@@ -110,7 +113,7 @@ impl Registry {
         &self,
         entry: &Entry,
         arguments: Value,
-        earlier: Option<Suspension>,
+        earlier: Option<Box<Suspension>>,
         call: &Call,
     ) -> Result<(NeedsReply, Suspension), ToolError> {
         let client = call.client_driven().ok_or(ToolError::Internal)?;

@@ -1,6 +1,9 @@
 //! `deliberate tools`.
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Args;
 use deliberate_toolkit::Listing;
@@ -26,7 +29,7 @@ pub(crate) fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Result<Exi
         let all: Vec<Value> = tools.iter().map(as_json).collect();
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else if args.markdown {
-        write!(shell.output, "{}", markdown(&tools))?;
+        markdown(&tools, shell.output)?;
     } else {
         let mut rows = table(&["tool", "what it does"]);
         for tool in &tools {
@@ -47,51 +50,44 @@ fn as_json(tool: &Listing<'_>) -> Value {
     })
 }
 
-fn markdown(tools: &[Listing<'_>]) -> String {
-    let mut text = String::from("# Tools\n\nMade by `deliberate tools --markdown`.\n");
+fn markdown(tools: &[Listing<'_>], output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "# Tools\n\nMade by `deliberate tools --markdown`.")?;
     for tool in tools {
-        text.push_str(&format!(
-            "\n## {}\n\n{}\n",
-            tool.about.name, tool.about.description
-        ));
-        text.push_str("\n| argument | type | | meaning |\n|---|---|---|---|\n");
-        text.push_str(&rows(tool.input_schema));
-        let answers = rows(tool.output_schema);
-        if !answers.is_empty() {
-            text.push_str("\n| answer | type | | meaning |\n|---|---|---|---|\n");
-            text.push_str(&answers);
-        }
+        let about = tool.about;
+        writeln!(output, "\n## {}\n\n{}", about.name, about.description)?;
+        rows("argument", tool.input_schema, output)?;
+        rows("answer", tool.output_schema, output)?;
     }
-    text
+    Ok(())
 }
 
-fn rows(schema: &Value) -> String {
+/// A table of a schema's properties, if it has any.
+fn rows(heading: &str, schema: &Value, output: &mut dyn Write) -> io::Result<()> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return String::new();
+        return Ok(());
     };
     let required = schema
         .get("required")
         .or_else(|| schema.pointer("/anyOf/0/required"))
         .and_then(Value::as_array);
-    let mut text = String::new();
+    writeln!(
+        output,
+        "\n| {heading} | type | | meaning |\n|---|---|---|---|"
+    )?;
     for (name, property) in properties {
         let needed = required.is_some_and(|names| names.iter().any(|needed| needed == name));
-        text.push_str(&format!(
-            "| `{name}` | {} | {} | {} |\n",
-            kind(property),
-            if needed { "required" } else { "" },
-            property
-                .get("description")
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
-        ));
+        let needed = if needed { "required" } else { "" };
+        let meaning = property.get("description").and_then(Value::as_str);
+        let meaning = meaning.unwrap_or_default();
+        let kind = kind(property);
+        writeln!(output, "| `{name}` | {kind} | {needed} | {meaning} |")?;
     }
-    text
+    Ok(())
 }
 
 /// The type and range of a property, in a few words.
 fn kind(property: &Value) -> String {
-    let mut words = match property.get("type") {
+    let kind = match property.get("type") {
         Some(Value::String(kind)) => kind.clone(),
         Some(Value::Array(kinds)) => {
             let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
@@ -99,8 +95,8 @@ fn kind(property: &Value) -> String {
         }
         _ => "any".to_owned(),
     };
-    if let (Some(least), Some(most)) = (property.get("minimum"), property.get("maximum")) {
-        words.push_str(&format!(", {least} to {most}"));
+    match (property.get("minimum"), property.get("maximum")) {
+        (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
+        _ => kind,
     }
-    words
 }

@@ -16,13 +16,21 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }
 
 /// Starts some calls, in new sessions and in known ones, and kills the server among them.
-async fn round(place: &Place, standin: &Standin, dice: &mut Dice, answered: &mut HashMap<String, String>) {
+async fn round(
+    place: &Place,
+    standin: &Standin,
+    dice: &mut Dice,
+    answered: &mut HashMap<String, String>,
+) {
     standin.set(|settings| settings.delay = Duration::from_millis(dice.below(4)));
     let mut client = serve(&mut place.asking(standin)).await;
     for number in 0..CALLS {
@@ -46,7 +54,9 @@ async fn round(place: &Place, standin: &Standin, dice: &mut Dice, answered: &mut
 async fn take_answers(client: &mut Client, answered: &mut HashMap<String, String>) {
     while let Some(message) = client.next_message().await.unwrap() {
         let output = &message["result"]["structuredContent"];
-        if let (Some(thought), Some(session)) = (output["thought_id"].as_str(), output["session_id"].as_str()) {
+        if let (Some(thought), Some(session)) =
+            (output["thought_id"].as_str(), output["session_id"].as_str())
+        {
             answered.insert(thought.to_owned(), session.to_owned());
         } else {
             assert_eq!(message["result"]["isError"], Value::Null, "{message}");
@@ -68,34 +78,75 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
         eventually("the dead ask no more", || standin.in_flight() == 0).await;
     }
     let total = usize::try_from(ROUNDS * CALLS).unwrap();
-    assert!(answered.len() > 20, "only {} were answered: killed too early", answered.len());
+    assert!(
+        answered.len() > 20,
+        "only {} were answered: killed too early",
+        answered.len()
+    );
     assert!(answered.len() < total, "all were answered: killed too late");
 
     let mut database = place.open().await;
-    let kept: Vec<(String, String)> =
-        sqlx::query_as("SELECT id, session_id FROM thoughts").fetch_all(&mut database).await.unwrap();
+    let kept: Vec<(String, String)> = sqlx::query_as("SELECT id, session_id FROM thoughts")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
     let kept: HashMap<String, String> = kept.into_iter().collect();
     for (thought, session) in &answered {
-        assert_eq!(kept.get(thought), Some(session), "an answered thought is missing");
+        assert_eq!(
+            kept.get(thought),
+            Some(session),
+            "an answered thought is missing"
+        );
     }
     let checks = [
-        ("a session without thoughts", "SELECT count(*) FROM sessions WHERE id NOT IN (SELECT session_id FROM thoughts)"),
-        ("a thought without session", "SELECT count(*) FROM thoughts WHERE session_id NOT IN (SELECT id FROM sessions)"),
-        ("a thought by half", "SELECT count(*) FROM thoughts WHERE coalesce(input, '') = '' OR content = ''"),
-        ("a parent elsewhere", "SELECT count(*) FROM thoughts AS child JOIN thoughts AS parent ON parent.id = child.parent_id WHERE parent.session_id <> child.session_id"),
-        ("a first step with a parent, or a later one without", "SELECT count(*) FROM thoughts AS it WHERE (parent_id IS NULL) <> (seq = (SELECT min(seq) FROM thoughts WHERE session_id = it.session_id))"),
-        ("a thought that no call recorded", "SELECT count(*) FROM thoughts WHERE id NOT IN (SELECT output ->> 'thought_id' FROM invocations WHERE success = 1)"),
-        ("a record without its thought", "SELECT count(*) FROM invocations WHERE success = 1 AND output ->> 'thought_id' NOT IN (SELECT id FROM thoughts)"),
-        ("a failed call", "SELECT count(*) FROM invocations WHERE success = 0"),
-        ("a thought that search does not know", "SELECT (SELECT count(*) FROM thoughts) - (SELECT count(*) FROM thoughts_text_docsize)"),
+        (
+            "a session without thoughts",
+            "SELECT count(*) FROM sessions WHERE id NOT IN (SELECT session_id FROM thoughts)",
+        ),
+        (
+            "a thought without session",
+            "SELECT count(*) FROM thoughts WHERE session_id NOT IN (SELECT id FROM sessions)",
+        ),
+        (
+            "a thought by half",
+            "SELECT count(*) FROM thoughts WHERE coalesce(input, '') = '' OR content = ''",
+        ),
+        (
+            "a parent elsewhere",
+            "SELECT count(*) FROM thoughts AS child JOIN thoughts AS parent ON parent.id = child.parent_id WHERE parent.session_id <> child.session_id",
+        ),
+        (
+            "a first step with a parent, or a later one without",
+            "SELECT count(*) FROM thoughts AS it WHERE (parent_id IS NULL) <> (seq = (SELECT min(seq) FROM thoughts WHERE session_id = it.session_id))",
+        ),
+        (
+            "a thought that no call recorded",
+            "SELECT count(*) FROM thoughts WHERE id NOT IN (SELECT output ->> 'thought_id' FROM invocations WHERE success = 1)",
+        ),
+        (
+            "a record without its thought",
+            "SELECT count(*) FROM invocations WHERE success = 1 AND output ->> 'thought_id' NOT IN (SELECT id FROM thoughts)",
+        ),
+        (
+            "a failed call",
+            "SELECT count(*) FROM invocations WHERE success = 0",
+        ),
+        (
+            "a thought that search does not know",
+            "SELECT (SELECT count(*) FROM thoughts) - (SELECT count(*) FROM thoughts_text_docsize)",
+        ),
     ];
     for (what, sql) in checks {
         assert_eq!(count(&mut database, sql).await, 0, "{what}");
     }
-    let whole: String =
-        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut database).await.unwrap();
+    let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
     assert_eq!(whole, "ok");
-    let strays: Vec<(String,)> =
-        sqlx::query_as("SELECT \"table\" FROM pragma_foreign_key_check").fetch_all(&mut database).await.unwrap();
+    let strays: Vec<(String,)> = sqlx::query_as("SELECT \"table\" FROM pragma_foreign_key_check")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
     assert_eq!(strays, []);
 }

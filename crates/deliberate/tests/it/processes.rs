@@ -42,8 +42,10 @@ async fn eight_processes_make_forty_calls_each_and_all_are_kept() {
     }
     assert_eq!(answered.len(), PROCESSES * CALLS);
     let mut database = place.open().await;
-    let kept: Vec<String> =
-        sqlx::query_scalar("SELECT id FROM thoughts").fetch_all(&mut database).await.unwrap();
+    let kept: Vec<String> = sqlx::query_scalar("SELECT id FROM thoughts")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
     assert_eq!(kept.into_iter().collect::<HashSet<_>>(), answered);
     let (sessions, failures): (i64, i64) = sqlx::query_as(
         "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM invocations WHERE success = 0)",
@@ -83,7 +85,10 @@ async fn a_session_can_be_continued_by_every_process_at_once() {
         let session = session.clone();
         working.push(tokio::spawn(async move {
             for number in 0..5 {
-                text(&think_on(&mut client, &session, &format!("{number}")).await, "thought_id");
+                text(
+                    &think_on(&mut client, &session, &format!("{number}")).await,
+                    "thought_id",
+                );
             }
             end(client).await;
         }));

@@ -11,7 +11,11 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
     let mut client = serve(&mut place.asking(&standin)).await;
     let first = think(&mut client, "the only one").await;
     let real = text(&first, "session_id");
-    let mistyped = format!("{}{}", &real[..real.len() - 1], if real.ends_with('0') { '1' } else { '0' });
+    let mistyped = format!(
+        "{}{}",
+        &real[..real.len() - 1],
+        if real.ends_with('0') { '1' } else { '0' }
+    );
     let shouted = real.to_uppercase();
     let huge = "x".repeat(1 << 20);
     let ids = [
@@ -36,13 +40,23 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
             "{:?}: {failure:?}",
             id.chars().take(40).collect::<String>()
         );
-        assert!(answer.to_string().len() < 3_000, "a long id is not repeated in full");
+        assert!(
+            answer.to_string().len() < 3_000,
+            "a long id is not repeated in full"
+        );
         assert!(failure.hint.is_some());
     }
     if shouted != real {
-        assert_eq!(failure(&think_on(&mut client, &shouted, "lost").await).code, "SessionNotFound");
+        assert_eq!(
+            failure(&think_on(&mut client, &shouted, "lost").await).code,
+            "SessionNotFound"
+        );
     }
-    assert_eq!(standin.asks().len(), 1, "nobody was asked on behalf of a session that is not");
+    assert_eq!(
+        standin.asks().len(),
+        1,
+        "nobody was asked on behalf of a session that is not"
+    );
     output(&think_on(&mut client, real, "and on").await);
     end(client).await;
     assert_eq!(place.kept().await, (1, 2));
@@ -83,7 +97,10 @@ async fn a_failed_call_leaves_its_record_and_nothing_else() {
         "SELECT count(*) FROM suspensions",
         "SELECT count(*) FROM graph_nodes",
     ] {
-        let rows: i64 = sqlx::query_scalar(table).fetch_one(&mut database).await.unwrap();
+        let rows: i64 = sqlx::query_scalar(table)
+            .fetch_one(&mut database)
+            .await
+            .unwrap();
         assert_eq!(rows, 0, "{table}");
     }
 }
@@ -105,15 +122,30 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
         session = Some(text(&answer, "session_id").to_owned());
     }
     end(client).await;
-    let shown = place.json(&["sessions", "show", &session.unwrap(), "--json"]).await;
+    let shown = place
+        .json(&["sessions", "show", &session.unwrap(), "--json"])
+        .await;
     let thoughts = shown["thoughts"].as_array().unwrap();
-    let inputs: Vec<&str> = thoughts.iter().filter_map(|thought| thought["input"].as_str()).collect();
-    assert_eq!(inputs, ["step 1 of «three» 🦀", "step 2 of «three» 🦀", "step 3 of «three» 🦀"]);
+    let inputs: Vec<&str> = thoughts
+        .iter()
+        .filter_map(|thought| thought["input"].as_str())
+        .collect();
+    assert_eq!(
+        inputs,
+        [
+            "step 1 of «three» 🦀",
+            "step 2 of «three» 🦀",
+            "step 3 of «three» 🦀"
+        ]
+    );
     assert_eq!(thoughts[0]["parent_id"], json!(null));
     assert_eq!(thoughts[1]["parent_id"], thoughts[0]["id"]);
     assert_eq!(thoughts[2]["parent_id"], thoughts[1]["id"]);
     let last = standin.asks().pop().unwrap().body["messages"].to_string();
-    assert!(last.contains("step 1 of") && last.contains("Thought 2 on"), "the past is told: {last}");
+    assert!(
+        last.contains("step 1 of") && last.contains("Thought 2 on"),
+        "the past is told: {last}"
+    );
 }
 
 #[tokio::test]
@@ -122,7 +154,10 @@ async fn a_session_of_another_mode_is_refused() {
     let mut client = serve(&mut place.asking(&standin)).await;
     let first = think(&mut client, "begin").await;
     let session = text(&first, "session_id").to_owned();
-    sqlx::query("UPDATE sessions SET mode = 'tree'").execute(&mut place.open().await).await.unwrap();
+    sqlx::query("UPDATE sessions SET mode = 'tree'")
+        .execute(&mut place.open().await)
+        .await
+        .unwrap();
     let answer = think_on(&mut client, &session, "go on").await;
     assert_eq!(failure(&answer).code, "WrongMode");
     end(client).await;
@@ -135,13 +170,25 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
     let mut client = serve(&mut place.command()).await;
     let asked = think(&mut client, "think yourself").await;
     let needs = &output(&asked)["needs_reply"];
-    assert!(needs["asks"][0]["messages"].to_string().contains("think yourself"), "{needs}");
+    assert!(
+        needs["asks"][0]["messages"]
+            .to_string()
+            .contains("think yourself"),
+        "{needs}"
+    );
     assert_eq!(place.kept().await, (0, 0));
     let replies = json!({ "id": needs["id"], "replies": ["{\"thought\": \"Done.\", \"confidence_percent\": 60}"] });
-    let done = client.call("reasoning_resume", replies.clone()).await.unwrap();
+    let done = client
+        .call("reasoning_resume", replies.clone())
+        .await
+        .unwrap();
     assert_eq!(text(&done, "content"), "Done.");
     let again = client.call("reasoning_resume", replies).await.unwrap();
-    assert_eq!(output(&again), output(&done), "a repeated reply gives the same answer");
+    assert_eq!(
+        output(&again),
+        output(&done),
+        "a repeated reply gives the same answer"
+    );
     end(client).await;
     assert_eq!(place.kept().await, (1, 1));
 }

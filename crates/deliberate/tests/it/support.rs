@@ -73,7 +73,9 @@ impl Place {
 
     /// The number of sessions and the number of thoughts in them, as `sessions list` counts.
     pub(crate) async fn kept(&self) -> (usize, u64) {
-        let list = self.json(&["sessions", "list", "--limit", "1000", "--json"]).await;
+        let list = self
+            .json(&["sessions", "list", "--limit", "1000", "--json"])
+            .await;
         let list = list.as_array().unwrap();
         let steps = list.iter().map(|entry| entry["thoughts"].as_u64().unwrap());
         (list.len(), steps.sum())
@@ -87,7 +89,9 @@ impl Place {
 
 /// Opens an `SQLite` file, which is made if it is not there.
 pub(crate) async fn open(path: &Path) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true);
     options.connect().await.unwrap()
 }
 
@@ -176,7 +180,11 @@ pub(crate) async fn serve(command: &mut Command) -> Client {
 /// said that nobody waited for is returned.
 pub(crate) async fn end(mut client: Client) -> Vec<Value> {
     client.close_stdin();
-    assert!(client.wait_exit().await.unwrap().success(), "{}", client.stderr());
+    assert!(
+        client.wait_exit().await.unwrap().success(),
+        "{}",
+        client.stderr()
+    );
     well_spoken(&mut client)
 }
 
@@ -184,13 +192,19 @@ pub(crate) async fn end(mut client: Client) -> Vec<Value> {
 pub(crate) fn well_spoken(client: &mut Client) -> Vec<Value> {
     assert_eq!(client.noise(), [] as [&str; 0]);
     let rest = client.take_kept();
-    assert!(rest.iter().all(|message| message["jsonrpc"] == "2.0"), "{rest:?}");
+    assert!(
+        rest.iter().all(|message| message["jsonrpc"] == "2.0"),
+        "{rest:?}"
+    );
     rest
 }
 
 /// Calls `reasoning_linear`.
 pub(crate) async fn think(client: &mut Client, content: &str) -> Value {
-    client.call("reasoning_linear", json!({ "content": content })).await.unwrap()
+    client
+        .call("reasoning_linear", json!({ "content": content }))
+        .await
+        .unwrap()
 }
 
 /// Calls `reasoning_linear` in a session.
@@ -202,7 +216,10 @@ pub(crate) async fn think_on(client: &mut Client, session: &str, content: &str) 
 /// The output of a call that must have worked.
 pub(crate) fn output(response: &Value) -> &Value {
     let result = &response["result"];
-    assert!(result.is_object() && result["isError"] != true, "{response}");
+    assert!(
+        result.is_object() && result["isError"] != true,
+        "{response}"
+    );
     &result["structuredContent"]
 }
 
@@ -233,7 +250,9 @@ pub(crate) struct Failure<'a> {
 
 /// The code of a JSON-RPC error.
 pub(crate) fn code(response: &Value) -> i64 {
-    response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
+    response["error"]["code"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("no error: {response}"))
 }
 
 /// Waits for something that another process brings about.
@@ -243,12 +262,18 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+    timeout(PATIENCE, wait)
+        .await
+        .unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// Sends SIGTERM.
 pub(crate) async fn terminate(pid: u32) {
     let kill = format!("kill -TERM {pid}");
-    let sent = Command::new("sh").args(["-c", &kill]).status().await.unwrap();
+    let sent = Command::new("sh")
+        .args(["-c", &kill])
+        .status()
+        .await
+        .unwrap();
     assert!(sent.success());
 }

@@ -153,9 +153,8 @@ fn read_object(text: &str) -> Option<Incoming> {
             return Some(reject(scan_id(text.as_bytes()), INVALID_REQUEST, &message));
         }
     };
-    match check(&envelope) {
-        Err(rejection) => return Some(Incoming::Rejected(rejection)),
-        Ok(()) => {}
+    if let Err(rejection) = check(&envelope) {
+        return Some(Incoming::Rejected(rejection));
     }
     match serde_json::from_str(text) {
         Ok(message) => Some(Incoming::Message(Box::new(message))),

@@ -95,7 +95,7 @@ impl<R, W> StdioTransport<R, W> {
         } = self;
         let bytes = chunk.get(..count).unwrap_or_default();
         lines.push(bytes, |line| {
-            queue.extend(incoming(line, options.line_bytes))
+            queue.extend(incoming(line, options.line_bytes));
         });
     }
 

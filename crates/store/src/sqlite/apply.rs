@@ -84,7 +84,7 @@ fn statement(change: &Change) -> Statement<'_> {
              WHERE id = $1",
         )
         .bind(session_id.as_str())
-        .bind(branch_id.as_ref().map(|id| id.as_str()))
+        .bind(reference(branch_id.as_ref()))
         .bind(at.as_micros()),
         Change::AddCrossRef(reference) => add_cross_ref(reference),
         Change::AddCheckpoint(checkpoint) => add_checkpoint(checkpoint),
@@ -103,6 +103,10 @@ fn statement(change: &Change) -> Statement<'_> {
     }
 }
 
+fn reference<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
+    id.map(AsRef::as_ref)
+}
+
 fn text(value: Option<&Value>) -> Option<String> {
     value.map(ToString::to_string)
 }
@@ -117,7 +121,7 @@ fn add_session(session: &Session) -> Statement<'_> {
     .bind(session.title.as_deref())
     .bind(session.created_at.as_micros())
     .bind(session.updated_at.as_micros())
-    .bind(session.active_branch_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(session.active_branch_id.as_ref()))
     .bind(text(session.metadata.as_ref()))
 }
 
@@ -129,7 +133,7 @@ fn update_session(session: &Session) -> Statement<'_> {
     .bind(session.id.as_str())
     .bind(session.title.as_deref())
     .bind(session.updated_at.as_micros())
-    .bind(session.active_branch_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(session.active_branch_id.as_ref()))
     .bind(text(session.metadata.as_ref()))
 }
 
@@ -150,8 +154,8 @@ fn add_thought(thought: &Thought) -> Statement<'_> {
     .bind(&thought.content)
     .bind(thought.confidence.get())
     .bind(thought.mode.as_str())
-    .bind(thought.parent_id.as_ref().map(|id| id.as_str()))
-    .bind(thought.branch_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(thought.parent_id.as_ref()))
+    .bind(reference(thought.branch_id.as_ref()))
     .bind(thought.created_at.as_micros())
     .bind(text(thought.metadata.as_ref()))
 }
@@ -164,7 +168,7 @@ fn add_branch(branch: &Branch) -> Statement<'_> {
     .bind(branch.id.as_str())
     .bind(branch.session_id.as_str())
     .bind(branch.name.as_deref())
-    .bind(branch.parent_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(branch.parent_id.as_ref()))
     .bind(branch.state.as_str())
     .bind(branch.confidence.get())
     .bind(branch.priority)
@@ -208,7 +212,7 @@ fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
     )
     .bind(checkpoint.id.as_str())
     .bind(checkpoint.session_id.as_str())
-    .bind(checkpoint.branch_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(checkpoint.branch_id.as_ref()))
     .bind(&checkpoint.name)
     .bind(checkpoint.description.as_deref())
     .bind(checkpoint.snapshot.to_string())
@@ -222,7 +226,7 @@ fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
     )
     .bind(snapshot.id.as_str())
     .bind(snapshot.session_id.as_str())
-    .bind(snapshot.parent_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(snapshot.parent_id.as_ref()))
     .bind(&snapshot.snapshot_type)
     .bind(snapshot.description.as_deref())
     .bind(snapshot.data.to_string())
@@ -318,7 +322,7 @@ fn record(invocation: &Invocation) -> Statement<'_> {
          $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING",
     )
     .bind(invocation.id.as_str())
-    .bind(invocation.session_id.as_ref().map(|id| id.as_str()))
+    .bind(reference(invocation.session_id.as_ref()))
     .bind(&invocation.tool_name)
     .bind(invocation.input.to_string())
     .bind(text(invocation.output.as_ref()))

@@ -109,6 +109,13 @@ async fn belongs_to_us(
         location: location.to_owned(),
         reason: reason.to_owned(),
     };
+    // Tables before mark: another process makes both in one transaction, so tables that were
+    // there without a mark a moment later are not ours.
+    let tables: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| explain_connect(Path::new(location), &error))?;
     let application: i64 = sqlx::query_scalar("PRAGMA application_id")
         .fetch_one(&mut *connection)
         .await
@@ -116,17 +123,11 @@ async fn belongs_to_us(
     if application == APPLICATION_ID {
         return Ok(true);
     }
-    let tables: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| explain_connect(Path::new(location), &error))?;
     if looks_original(&tables) {
         return Err(StoreError::Original {
             location: location.to_owned(),
         });
     }
-    // A file whose tables another process is making at this moment is already marked or empty.
     if tables.is_empty() {
         Ok(false)
     } else {

@@ -254,7 +254,12 @@ impl Store for SqliteStore {
                  ORDER BY bm25(thoughts_text), t.seq DESC LIMIT $4",
             )
             .bind(words)
-            .bind(search.session.as_ref().map(|id| id.as_str()))
+            .bind(
+                search
+                    .session
+                    .as_ref()
+                    .map(deliberate_core::SessionId::as_str),
+            )
             .bind(search.mode.map(deliberate_core::Mode::as_str))
             .bind(search.limit.min(Page::MOST));
             self.rows(statement).await
@@ -284,9 +289,15 @@ impl Store for SqliteStore {
 /// theirs is an operator. `None` if there is no word at all.
 fn match_expression(words: &str) -> Option<String> {
     let terms: Vec<String> = words
-        .split(|letter: char| !letter.is_alphanumeric())
+        .split(|letter: char| !letter.is_alphanumeric() && !is_accent(letter))
         .filter(|word| !word.is_empty())
         .map(|word| format!("\"{word}\""))
         .collect();
     (!terms.is_empty()).then(|| terms.join(" "))
+}
+
+/// Whether it is an accent written apart from its letter, as in decomposed Unicode; it is part of
+/// the word.
+fn is_accent(letter: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&letter)
 }

@@ -72,6 +72,9 @@ fn damaged(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
 
 /// What a failed query means to the caller.
 pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
+    if matches!(error, sqlx::Error::PoolClosed) {
+        return StoreError::Closed;
+    }
     let reason = error.to_string();
     if let sqlx::Error::Database(database) = error {
         if database.is_foreign_key_violation() {

@@ -86,37 +86,61 @@ async fn write_all(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Jo
 }
 
 async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
-    let mut outcomes = Vec::with_capacity(jobs.len());
-    let ended = async {
-        begin(connection).await?;
-        for job in &jobs {
-            outcomes.push(write_one(connection, &job.changes).await);
+    let outcomes = match write_once(connection, &jobs).await {
+        Ok(outcomes) => outcomes,
+        // A link that is checked only at the end is broken; whose it is shows when each one
+        // stands alone.
+        Err(StoreError::Conflict { .. }) if jobs.len() > 1 => {
+            let mut outcomes = Vec::with_capacity(jobs.len());
+            for job in &jobs {
+                let alone = write_once(connection, std::slice::from_ref(job)).await;
+                outcomes.push(alone.and_then(|outcomes| outcomes.into_iter().collect()));
+            }
+            outcomes
         }
-        run(connection, "COMMIT").await
-    }
-    .await;
-    if let Err(error) = &ended {
-        // Whatever state the transaction is in, the next one must start clean.
-        drop(run(connection, "ROLLBACK").await);
-        outcomes = jobs.iter().map(|_| Err(error.clone())).collect();
-    }
+        Err(error) => jobs.iter().map(|_| Err(error.clone())).collect(),
+    };
     for (job, outcome) in jobs.into_iter().zip(outcomes) {
         // The caller may have gone; what was committed stays committed.
         drop(job.done.send(outcome));
     }
 }
 
+/// Writes the jobs in one transaction: what became of each, or why nothing of any is there.
+async fn write_once(
+    connection: &mut SqliteConnection,
+    jobs: &[Job],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    let ended = async {
+        begin(connection).await?;
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            outcomes.push(write_one(connection, &job.changes).await?);
+        }
+        run(connection, "COMMIT").await?;
+        Ok(outcomes)
+    }
+    .await;
+    if ended.is_err() {
+        // Whatever state the transaction is in, the next one must start clean.
+        drop(run(connection, "ROLLBACK").await);
+    }
+    ended
+}
+
+/// What became of one job. The outer error means that its savepoint, and with it the whole
+/// transaction, is gone: a full disk ends more than one statement.
 async fn write_one(
     connection: &mut SqliteConnection,
     changes: &[Change],
-) -> Result<(), StoreError> {
+) -> Result<Result<(), StoreError>, StoreError> {
     run(connection, "SAVEPOINT one_call").await?;
     let outcome = apply(connection, changes).await;
     if outcome.is_err() {
         run(connection, "ROLLBACK TO one_call").await?;
     }
     run(connection, "RELEASE one_call").await?;
-    outcome
+    Ok(outcome)
 }
 
 /// Begins to write. `SQLite`'s own wait covers nearly all cases; a few kinds of "busy" come back

@@ -7,7 +7,10 @@ use crate::support::{Place, run};
 fn entry<'a>(all: &'a Value, key: &str) -> (&'a str, &'a str) {
     let all = all.as_array().unwrap();
     let entry = all.iter().find(|entry| entry["key"] == key).unwrap();
-    (entry["value"].as_str().unwrap(), entry["origin"].as_str().unwrap())
+    (
+        entry["value"].as_str().unwrap(),
+        entry["origin"].as_str().unwrap(),
+    )
 }
 
 #[tokio::test]
@@ -22,17 +25,37 @@ async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_
         .env("MAX_RETRIES", "8")
         .env("LOG_LEVEL", "debug")
         .env("RETRY_DELAY_MS", "")
-        .args(["--log-level", "error", "--set", "limits.content_chars=9", "config", "--json"]);
+        .args([
+            "--log-level",
+            "error",
+            "--set",
+            "limits.content_chars=9",
+            "config",
+            "--json",
+        ]);
     let ran = run(&mut command).await;
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     let line = |number: u32| format!("{}:{number}", file.display());
     assert_eq!(entry(&all, "model"), ("from-file", line(1).as_str()));
-    assert_eq!(entry(&all, "request.max_retries"), ("8", "environment variable MAX_RETRIES"));
-    assert_eq!(entry(&all, "request.retry_delay_ms"), ("5", line(5).as_str()), "an empty variable is not set");
+    assert_eq!(
+        entry(&all, "request.max_retries"),
+        ("8", "environment variable MAX_RETRIES")
+    );
+    assert_eq!(
+        entry(&all, "request.retry_delay_ms"),
+        ("5", line(5).as_str()),
+        "an empty variable is not set"
+    );
     assert_eq!(entry(&all, "log.level"), ("error", "flag --log-level"));
-    assert_eq!(entry(&all, "limits.content_chars"), ("9", "flag --set limits.content_chars"));
+    assert_eq!(
+        entry(&all, "limits.content_chars"),
+        ("9", "flag --set limits.content_chars")
+    );
     assert_eq!(entry(&all, "database.max_connections"), ("5", "default"));
-    assert_eq!(entry(&all, "database.path").0, place.database().display().to_string());
+    assert_eq!(
+        entry(&all, "database.path").0,
+        place.database().display().to_string()
+    );
 }
 
 #[tokio::test]
@@ -42,8 +65,15 @@ async fn the_table_shows_every_setting_and_hides_secrets() {
     command.env("OPENAI_API_KEY", "sk-hidden").arg("config");
     let ran = run(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let line = ran.stdout.lines().find(|line| line.contains("openai.api_key")).unwrap();
-    assert!(line.contains("set (hidden)") && line.contains("OPENAI_API_KEY"), "{line}");
+    let line = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("openai.api_key"))
+        .unwrap();
+    assert!(
+        line.contains("set (hidden)") && line.contains("OPENAI_API_KEY"),
+        "{line}"
+    );
     assert!(!ran.stdout.contains("sk-hidden"));
     assert!(ran.stdout.contains("No configuration file"));
 }
@@ -54,16 +84,20 @@ async fn the_sample_is_a_settings_file_that_is_taken() {
     let sample = place.run(&["config", "--sample"]).await;
     let file = place.path("work/sample.toml");
     std::fs::write(&file, &sample.stdout).unwrap();
-    let ran = place.run(&["--config", "sample.toml", "config", "--json"]).await;
+    let ran = place
+        .run(&["--config", "sample.toml", "config", "--json"])
+        .await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     // And so is the sample with everything in it switched on.
     let on: String = sample
         .stdout
         .lines()
-        .map(|line| match line.strip_prefix("# ").or_else(|| line.strip_prefix('#')) {
-            Some(setting) if setting.contains(" = ") => format!("{setting}\n"),
-            _ => format!("{line}\n"),
-        })
+        .map(
+            |line| match line.strip_prefix("# ").or_else(|| line.strip_prefix('#')) {
+                Some(setting) if setting.contains(" = ") => format!("{setting}\n"),
+                _ => format!("{line}\n"),
+            },
+        )
         .collect();
     std::fs::write(&file, on).unwrap();
     let ran = place.run(&["--config", "sample.toml", "config"]).await;
@@ -73,13 +107,41 @@ async fn the_sample_is_a_settings_file_that_is_taken() {
 #[tokio::test]
 async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
     let cases = [
-        ("DATABASE_MAX_CONNECTIONS", "0", "environment variable DATABASE_MAX_CONNECTIONS: `0` is not a whole number from 1 to 64 (`database.max_connections`)"),
-        ("MAX_RETRIES", "many", "environment variable MAX_RETRIES: `many` is not a whole number from 0 to 10 (`request.max_retries`)"),
-        ("REQUEST_TIMEOUT_MS", "-1", "environment variable REQUEST_TIMEOUT_MS: `-1` is not a whole number of milliseconds from 1 to 3600000 (`request.timeout_ms`)"),
-        ("LOG_LEVEL", "inof", "environment variable LOG_LEVEL: `inof` is not one of error, warn, info, debug, trace (`log.level`); did you mean `info`?"),
-        ("LANGBASE_BASE_URL", "ftp://x", "environment variable LANGBASE_BASE_URL: `ftp://x` is not an http or https address without user name or query (`langbase.base_url`)"),
-        ("DELIBERATE_MODLE", "x", "unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?"),
-        ("DELIBERATE_CONFIG", "/nowhere/at/all.toml", "no settings file at /nowhere/at/all.toml, which environment variable DELIBERATE_CONFIG names"),
+        (
+            "DATABASE_MAX_CONNECTIONS",
+            "0",
+            "environment variable DATABASE_MAX_CONNECTIONS: `0` is not a whole number from 1 to 64 (`database.max_connections`)",
+        ),
+        (
+            "MAX_RETRIES",
+            "many",
+            "environment variable MAX_RETRIES: `many` is not a whole number from 0 to 10 (`request.max_retries`)",
+        ),
+        (
+            "REQUEST_TIMEOUT_MS",
+            "-1",
+            "environment variable REQUEST_TIMEOUT_MS: `-1` is not a whole number of milliseconds from 1 to 3600000 (`request.timeout_ms`)",
+        ),
+        (
+            "LOG_LEVEL",
+            "inof",
+            "environment variable LOG_LEVEL: `inof` is not one of error, warn, info, debug, trace (`log.level`); did you mean `info`?",
+        ),
+        (
+            "LANGBASE_BASE_URL",
+            "ftp://x",
+            "environment variable LANGBASE_BASE_URL: `ftp://x` is not an http or https address without user name or query (`langbase.base_url`)",
+        ),
+        (
+            "DELIBERATE_MODLE",
+            "x",
+            "unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?",
+        ),
+        (
+            "DELIBERATE_CONFIG",
+            "/nowhere/at/all.toml",
+            "no settings file at /nowhere/at/all.toml, which environment variable DELIBERATE_CONFIG names",
+        ),
     ];
     let place = Place::new();
     for (name, value, sentence) in cases {
@@ -101,22 +163,43 @@ async fn mistakes_in_the_file_are_told_together_with_their_lines() {
     let ran = place.run(&["--config", "wrong.toml", "config"]).await;
     assert_eq!(ran.code, Some(2));
     insta::assert_snapshot!("config_mistakes", ran.stderr);
-    let ran = place.run(&["--set", "modle=x", "--set", "log.level=loud", "config"]).await;
+    let ran = place
+        .run(&["--set", "modle=x", "--set", "log.level=loud", "config"])
+        .await;
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("unknown key `modle` in flag --set; did you mean `model`?"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("`loud` is not one of"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("unknown key `modle` in flag --set; did you mean `model`?"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("`loud` is not one of"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[tokio::test]
 async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
     let place = Place::new();
-    for (provider, variable) in [("langbase", "LANGBASE_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("groq", "GROQ_API_KEY")] {
+    for (provider, variable) in [
+        ("langbase", "LANGBASE_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("groq", "GROQ_API_KEY"),
+    ] {
         let ran = place.run(&["--provider", provider, "serve"]).await;
         assert_eq!(ran.code, Some(2), "{provider}");
         assert!(ran.stderr.contains(variable), "{}", ran.stderr);
         // What needs no provider works without one.
-        assert_eq!(place.run(&["--provider", provider, "sessions"]).await.code, Some(0));
-        assert_eq!(place.run(&["--provider", provider, "config"]).await.code, Some(0));
+        assert_eq!(
+            place.run(&["--provider", provider, "sessions"]).await.code,
+            Some(0)
+        );
+        assert_eq!(
+            place.run(&["--provider", provider, "config"]).await.code,
+            Some(0)
+        );
     }
 }
 
@@ -124,7 +207,10 @@ async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
 async fn plain_http_is_for_this_machine_only() {
     let place = Place::new();
     let mut command = place.command();
-    command.env("LANGBASE_API_KEY", "k").env("LANGBASE_BASE_URL", "http://example.com").arg("serve");
+    command
+        .env("LANGBASE_API_KEY", "k")
+        .env("LANGBASE_BASE_URL", "http://example.com")
+        .arg("serve");
     let ran = run(&mut command).await;
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("https"), "{}", ran.stderr);

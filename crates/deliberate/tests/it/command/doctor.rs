@@ -7,8 +7,16 @@ use super::import::original;
 use crate::support::{Place, Ran, run};
 
 fn verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
-    let finding = findings.as_array().unwrap().iter().find(|it| it["what"] == what).unwrap();
-    (finding["verdict"].as_str().unwrap(), finding["text"].as_str().unwrap())
+    let finding = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["what"] == what)
+        .unwrap();
+    (
+        finding["verdict"].as_str().unwrap(),
+        finding["text"].as_str().unwrap(),
+    )
 }
 
 fn findings(ran: &Ran) -> Value {
@@ -30,7 +38,10 @@ async fn all_is_well_with_a_provider_that_can_be_reached_and_it_is_asked_nothing
     assert!(standin.requests().is_empty());
     let plain = run(place.asking(&standin).arg("doctor")).await;
     assert_eq!(plain.code, Some(0));
-    assert_eq!(plain.stdout.lines().count(), findings.as_array().unwrap().len());
+    assert_eq!(
+        plain.stdout.lines().count(),
+        findings.as_array().unwrap().len()
+    );
 }
 
 #[tokio::test]
@@ -51,11 +62,21 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
     let (word, text) = verdict(&findings_, "provider");
     assert_eq!(word, "WRONG");
     assert!(text.contains("can't be reached"), "{text}");
-    assert_eq!(verdict(&findings_, "database").0, "ok", "the rest is still told");
+    assert_eq!(
+        verdict(&findings_, "database").0,
+        "ok",
+        "the rest is still told"
+    );
 
-    let ran = place.run(&["--provider", "anthropic", "doctor", "--json"]).await;
+    let ran = place
+        .run(&["--provider", "anthropic", "doctor", "--json"])
+        .await;
     assert_eq!(ran.code, Some(1));
-    assert!(verdict(&findings(&ran), "provider").1.contains("ANTHROPIC_API_KEY"));
+    assert!(
+        verdict(&findings(&ran), "provider")
+            .1
+            .contains("ANTHROPIC_API_KEY")
+    );
 }
 
 #[tokio::test]
@@ -64,28 +85,50 @@ async fn a_database_of_the_original_server_is_wrong_and_the_way_out_is_told() {
     let old = place.path("work/reasoning.db");
     original(&old).await;
     let before = std::fs::read(&old).unwrap();
-    let ran = run(place.command().env("DATABASE_PATH", &old).args(["doctor", "--json"])).await;
+    let ran = run(place
+        .command()
+        .env("DATABASE_PATH", &old)
+        .args(["doctor", "--json"]))
+    .await;
     assert_eq!(ran.code, Some(1));
     let findings = findings(&ran);
     let (word, text) = verdict(&findings, "database");
     assert_eq!(word, "WRONG");
-    assert!(text.contains(&format!("deliberate import {}", old.display())), "{text}");
-    assert_eq!(std::fs::read(&old).unwrap(), before, "looking at it does not change it");
+    assert!(
+        text.contains(&format!("deliberate import {}", old.display())),
+        "{text}"
+    );
+    assert_eq!(
+        std::fs::read(&old).unwrap(),
+        before,
+        "looking at it does not change it"
+    );
 }
 
 #[tokio::test]
 async fn other_files_in_the_place_of_the_database_are_wrong_and_stay_as_they_are() {
     let place = Place::new();
     let text = place.path("work/notes.txt");
-    std::fs::write(&text, "not a database, but long enough to be taken for one ".repeat(50)).unwrap();
+    std::fs::write(
+        &text,
+        "not a database, but long enough to be taken for one ".repeat(50),
+    )
+    .unwrap();
     let other = place.path("work/other.db");
     let mut connection = crate::support::open(&other).await;
-    sqlx::query("CREATE TABLE recipes (name TEXT)").execute(&mut connection).await.unwrap();
+    sqlx::query("CREATE TABLE recipes (name TEXT)")
+        .execute(&mut connection)
+        .await
+        .unwrap();
     drop(connection);
     let folder = place.path("work");
     for path in [&text, &other, &folder] {
         let before = std::fs::read(path).ok();
-        let ran = run(place.command().env("DATABASE_PATH", path).args(["doctor", "--json"])).await;
+        let ran = run(place
+            .command()
+            .env("DATABASE_PATH", path)
+            .args(["doctor", "--json"]))
+        .await;
         assert_eq!(ran.code, Some(1), "{}", path.display());
         assert_eq!(verdict(&findings(&ran), "database").0, "WRONG");
         assert_eq!(std::fs::read(path).ok(), before);
@@ -99,10 +142,24 @@ async fn clients_on_this_machine_are_found() {
     let place = Place::new();
     std::fs::create_dir(place.path("home/.cursor")).unwrap();
     let ran = place.run(&["doctor"]).await;
-    let line = ran.stdout.lines().find(|line| line.contains("Cursor")).unwrap();
-    assert!(line.starts_with("note") && line.contains("deliberate setup cursor"), "{line}");
+    let line = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("Cursor"))
+        .unwrap();
+    assert!(
+        line.starts_with("note") && line.contains("deliberate setup cursor"),
+        "{line}"
+    );
     place.run(&["setup", "cursor", "--yes"]).await;
     let ran = place.run(&["doctor"]).await;
-    let line = ran.stdout.lines().find(|line| line.contains("Cursor")).unwrap();
-    assert!(line.starts_with("ok") && line.contains("Cursor is set up"), "{line}");
+    let line = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("Cursor"))
+        .unwrap();
+    assert!(
+        line.starts_with("ok") && line.contains("Cursor is set up"),
+        "{line}"
+    );
 }

@@ -30,7 +30,10 @@ async fn every_command_explains_itself() {
 #[tokio::test]
 async fn the_version_is_printed() {
     let ran = Place::new().run(&["--version"]).await;
-    assert_eq!(ran.stdout, format!("deliberate {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        ran.stdout,
+        format!("deliberate {}\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[tokio::test]
@@ -46,7 +49,11 @@ async fn wrong_usage_ends_with_two_and_says_what_was_meant() {
     let place = Place::new();
     for (arguments, named) in cases {
         let ran = place.run(arguments).await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}"
+        );
         assert!(ran.stderr.contains(named), "{arguments:?}: {}", ran.stderr);
     }
 }
@@ -56,9 +63,14 @@ async fn completions_are_printed_for_every_shell_even_when_the_settings_are_wron
     let place = Place::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let mut command = place.command();
-        command.env("DATABASE_MAX_CONNECTIONS", "0").args(["completions", shell]);
+        command
+            .env("DATABASE_MAX_CONNECTIONS", "0")
+            .args(["completions", shell]);
         let ran = crate::support::run(&mut command).await;
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{shell}");
-        assert!(ran.stdout.contains("doctor") && ran.stdout.contains("markdown"), "{shell}");
+        assert!(
+            ran.stdout.contains("doctor") && ran.stdout.contains("markdown"),
+            "{shell}"
+        );
     }
 }

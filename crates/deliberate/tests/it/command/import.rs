@@ -46,7 +46,10 @@ pub(super) async fn original(path: &Path) {
 }
 
 async fn fill(connection: &mut SqliteConnection) {
-    sqlx::raw_sql(TABLES).execute(&mut *connection).await.unwrap();
+    sqlx::raw_sql(TABLES)
+        .execute(&mut *connection)
+        .await
+        .unwrap();
     sqlx::raw_sql(ROWS).execute(connection).await.unwrap();
 }
 
@@ -67,8 +70,10 @@ async fn check_imported(place: &Place, database: Option<&Path>) {
         Some(path) => open(path).await,
         None => place.open().await,
     };
-    let whole: String =
-        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
+    let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
     assert_eq!(whole, "ok");
 }
 
@@ -80,10 +85,16 @@ async fn an_old_database_is_taken_over_and_reported() {
     let before = std::fs::read(&old).unwrap();
     let ran = place.run(&["import", "reasoning.db"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let report = ran.stdout.replace(&place.database().display().to_string(), "DATABASE");
+    let report = ran
+        .stdout
+        .replace(&place.database().display().to_string(), "DATABASE");
     insta::assert_snapshot!("import_report", report);
     check_imported(&place, None).await;
-    assert_eq!(std::fs::read(&old).unwrap(), before, "the old file is only read");
+    assert_eq!(
+        std::fs::read(&old).unwrap(),
+        before,
+        "the old file is only read"
+    );
     assert_eq!(place.kept().await, (2, 3));
 
     // A second time everything is known.
@@ -98,12 +109,18 @@ async fn an_imported_session_is_continued() {
     original(&place.path("work/reasoning.db")).await;
     place.run(&["import", "reasoning.db"]).await;
     let standin = deliberate_testkit::Standin::start().await.unwrap();
-    let ran = run(place.asking(&standin).args(["think", "--json", "--session", "s1", "And then?"])).await;
+    let ran = run(place
+        .asking(&standin)
+        .args(["think", "--json", "--session", "s1", "And then?"]))
+    .await;
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let output: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(output["previous_thought"], "t2");
     let asked = standin.asks().pop().unwrap().body["messages"].to_string();
-    assert!(asked.contains("First.") && asked.contains("Second."), "{asked}");
+    assert!(
+        asked.contains("First.") && asked.contains("Second."),
+        "{asked}"
+    );
 }
 
 #[tokio::test]
@@ -117,7 +134,12 @@ async fn a_database_in_the_new_ones_place_is_put_aside() {
     let ran = run(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let kept = place.path("work/reasoning.original.db");
-    assert!(ran.stdout.contains(&format!("The old database is kept as {}.", kept.display())), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains(&format!("The old database is kept as {}.", kept.display())),
+        "{}",
+        ran.stdout
+    );
     assert_eq!(std::fs::read(&kept).unwrap(), before);
     check_imported(&place, Some(&old)).await;
     let mut left: Vec<String> = std::fs::read_dir(place.path("work"))
@@ -143,7 +165,11 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
     // As a crash leaves it: both files, nobody at them.
     let old = place.path("work/reasoning.db");
     std::fs::copy(&live, &old).unwrap();
-    std::fs::copy(place.path("work/live.db-wal"), place.path("work/reasoning.db-wal")).unwrap();
+    std::fs::copy(
+        place.path("work/live.db-wal"),
+        place.path("work/reasoning.db-wal"),
+    )
+    .unwrap();
     connection.close().await.unwrap();
 
     let mut command = place.command();
@@ -153,8 +179,10 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
     check_imported(&place, Some(&old)).await;
     // What is kept is whole as well.
     let mut kept = open(&place.path("work/reasoning.original.db")).await;
-    let thoughts: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM thoughts").fetch_one(&mut kept).await.unwrap();
+    let thoughts: i64 = sqlx::query_scalar("SELECT count(*) FROM thoughts")
+        .fetch_one(&mut kept)
+        .await
+        .unwrap();
     assert_eq!(thoughts, 4);
 }
 

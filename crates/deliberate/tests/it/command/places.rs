@@ -21,7 +21,11 @@ async fn the_database_lies_with_the_users_data_for_the_user_alone() {
     end(client).await;
     assert!(place.database().is_file());
     let folder = std::fs::metadata(place.path("data/deliberate")).unwrap();
-    assert_eq!(folder.permissions().mode() & 0o077, 0, "others can't look into it");
+    assert_eq!(
+        folder.permissions().mode() & 0o077,
+        0,
+        "others can't look into it"
+    );
     for untouched in ["work", "home", "config"] {
         assert!(is_empty(&place.path(untouched)), "{untouched}");
     }
@@ -31,16 +35,26 @@ async fn the_database_lies_with_the_users_data_for_the_user_alone() {
 async fn without_a_data_directory_of_its_own_it_is_the_usual_one_at_home() {
     let place = Place::new();
     let mut command = place.command();
-    command.env_remove("XDG_DATA_HOME").args(["config", "--json"]);
+    command
+        .env_remove("XDG_DATA_HOME")
+        .args(["config", "--json"]);
     let ran = run(&mut command).await;
     let path = place.path("home/.local/share/deliberate/deliberate.db");
-    assert!(ran.stdout.contains(&path.display().to_string()), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(&path.display().to_string()),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[tokio::test]
 async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    std::fs::write(place.path("config/own.toml"), "[database]\npath = \"by-file.db\"\n").unwrap();
+    std::fs::write(
+        place.path("config/own.toml"),
+        "[database]\npath = \"by-file.db\"\n",
+    )
+    .unwrap();
     let think = |arguments: &[&str], variable: Option<&str>| {
         let mut command = place.asking(&standin);
         command.args(arguments).args(["think", "where?"]);
@@ -51,8 +65,14 @@ async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
     };
     let file = place.path("config/own.toml").display().to_string();
     let cases = [
-        (think(&["--database", "by-flag.db"], Some("no.db")), "work/by-flag.db"),
-        (think(&[], Some("~/deep/er/by-variable.db")), "home/deep/er/by-variable.db"),
+        (
+            think(&["--database", "by-flag.db"], Some("no.db")),
+            "work/by-flag.db",
+        ),
+        (
+            think(&[], Some("~/deep/er/by-variable.db")),
+            "home/deep/er/by-variable.db",
+        ),
         (think(&["--config", &file], None), "config/by-file.db"),
     ];
     for (mut command, path) in cases {
@@ -75,17 +95,32 @@ async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
         command.current_dir(place.path(folder)).arg("config");
         let ran = run(&mut command).await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        assert!(!ran.stdout.contains("stray.db") && !ran.stdout.contains("hidden"), "{}", ran.stdout);
+        assert!(
+            !ran.stdout.contains("stray.db") && !ran.stdout.contains("hidden"),
+            "{}",
+            ran.stdout
+        );
         let mut command = place.command();
-        command.current_dir(place.path(folder)).args(["think", "who?"]);
-        assert_eq!(run(&mut command).await.code, Some(1), "no key is taken from it");
+        command
+            .current_dir(place.path(folder))
+            .args(["think", "who?"]);
+        assert_eq!(
+            run(&mut command).await.code,
+            Some(1),
+            "no key is taken from it"
+        );
     }
 }
 
 #[tokio::test]
 async fn commands_that_need_no_database_make_none() {
     let place = Place::new();
-    for arguments in [&["tools"][..], &["config"], &["completions", "bash"], &["setup", "zed", "--print"]] {
+    for arguments in [
+        &["tools"][..],
+        &["config"],
+        &["completions", "bash"],
+        &["setup", "zed", "--print"],
+    ] {
         assert_eq!(place.run(arguments).await.code, Some(0), "{arguments:?}");
     }
     assert!(is_empty(&place.path("data")));
@@ -94,9 +129,21 @@ async fn commands_that_need_no_database_make_none() {
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_error() {
     let place = Place::new();
-    for arguments in [&["tools", "--markdown"][..], &["tools", "--json"], &["config"], &["config", "--reference"], &["doctor"], &["completions", "bash"], &["--help"]] {
+    for arguments in [
+        &["tools", "--markdown"][..],
+        &["tools", "--json"],
+        &["config"],
+        &["config", "--reference"],
+        &["doctor"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
         let mut command = place.command();
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         // Gone before the first line: every write meets a broken pipe.
         drop(child.stdout.take());
@@ -104,6 +151,10 @@ async fn a_reader_that_has_seen_enough_is_no_error() {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         while stderr.read_line(&mut complaint).await.unwrap() > 0 {}
         let status = child.wait().await.unwrap();
-        assert_eq!((status.code(), complaint.as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!(
+            (status.code(), complaint.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
     }
 }

@@ -8,7 +8,11 @@ use crate::support::{Place, end, serve, text, think, think_on};
 async fn two(place: &Place) -> (String, String) {
     let standin = Standin::start().await.unwrap();
     let mut client = serve(&mut place.asking(&standin)).await;
-    let first = text(&think(&mut client, "What is\n a   tide?").await, "session_id").to_owned();
+    let first = text(
+        &think(&mut client, "What is\n a   tide?").await,
+        "session_id",
+    )
+    .to_owned();
     let second = text(&think(&mut client, "Who named it?").await, "session_id").to_owned();
     standin.push(Fault::Text("Line one.\nLine two.".to_owned()));
     think_on(&mut client, &first, "Go\non.").await;
@@ -19,23 +23,39 @@ async fn two(place: &Place) -> (String, String) {
 #[tokio::test]
 async fn the_list_shows_the_last_changed_first() {
     let place = Place::new();
-    assert_eq!(place.run(&["sessions"]).await.stdout, "No sessions yet. Try: deliberate think \"…\"\n");
+    assert_eq!(
+        place.run(&["sessions"]).await.stdout,
+        "No sessions yet. Try: deliberate think \"…\"\n"
+    );
     let (first, second) = two(&place).await;
     let list = place.json(&["sessions", "list", "--json"]).await;
-    let ids: Vec<&str> =
-        list.as_array().unwrap().iter().map(|entry| entry["session"]["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["session"]["id"].as_str().unwrap())
+        .collect();
     assert_eq!(ids, [first.as_str(), second.as_str()]);
     assert_eq!(list[0]["thoughts"], 2);
     assert_eq!(list[0]["session"]["title"], "What is a tide?");
     let table = place.run(&["sessions"]).await.stdout;
     assert_eq!(table, place.run(&["sessions", "list"]).await.stdout);
-    assert!(table.lines().nth(1).unwrap().contains("What is a tide?"), "{table}");
+    assert!(
+        table.lines().nth(1).unwrap().contains("What is a tide?"),
+        "{table}"
+    );
     assert_eq!(table.lines().count(), 3);
 
-    let one = place.json(&["sessions", "list", "--json", "--limit", "1", "--offset", "1"]).await;
+    let one = place
+        .json(&[
+            "sessions", "list", "--json", "--limit", "1", "--offset", "1",
+        ])
+        .await;
     assert_eq!(one.as_array().unwrap().len(), 1);
     assert_eq!(one[0]["session"]["id"], second);
-    let beyond = place.json(&["sessions", "list", "--json", "--offset", "9"]).await;
+    let beyond = place
+        .json(&["sessions", "list", "--json", "--offset", "9"])
+        .await;
     assert_eq!(beyond.as_array().unwrap().len(), 0);
 }
 
@@ -45,7 +65,11 @@ async fn a_session_is_shown_step_by_step() {
     let (first, _) = two(&place).await;
     let shown = place.run(&["sessions", "show", &first]).await;
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
-    let begun = shown.stdout.lines().find(|line| line.contains("begun")).unwrap();
+    let begun = shown
+        .stdout
+        .lines()
+        .find(|line| line.contains("begun"))
+        .unwrap();
     let steady = shown.stdout.replace(begun, "linear session ID, begun TIME");
     insta::assert_snapshot!("sessions_show", steady);
 }
@@ -54,18 +78,35 @@ async fn a_session_is_shown_step_by_step() {
 async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
     let place = Place::new();
     let (first, second) = two(&place).await;
-    let shared = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count();
+    let shared = first
+        .bytes()
+        .zip(second.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
     let whole = place.json(&["sessions", "show", &first, "--json"]).await;
-    let part = place.json(&["sessions", "show", &first[..=shared], "--json"]).await;
+    let part = place
+        .json(&["sessions", "show", &first[..=shared], "--json"])
+        .await;
     assert_eq!(part, whole);
     let both = place.run(&["sessions", "show", &first[..shared]]).await;
     assert_eq!(both.code, Some(2));
-    assert!(both.stderr.contains("several sessions begin with"), "{}", both.stderr);
+    assert!(
+        both.stderr.contains("several sessions begin with"),
+        "{}",
+        both.stderr
+    );
     for unknown in ["zzz", "", "%", "'; --"] {
         let ran = place.run(&["sessions", "show", unknown]).await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{unknown:?}");
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{unknown:?}"
+        );
         assert!(!ran.stderr.contains("sqlite"), "{}", ran.stderr);
     }
     let ran = place.run(&["sessions", "show", "zzz"]).await;
-    assert_eq!(ran.stderr, "error: there is no session \"zzz\"; `deliberate sessions` lists them\n");
+    assert_eq!(
+        ran.stderr,
+        "error: there is no session \"zzz\"; `deliberate sessions` lists them\n"
+    );
 }

@@ -8,14 +8,18 @@ use crate::support::{Place, run, run_with};
 #[tokio::test]
 async fn a_question_is_answered_with_the_thought_and_how_to_go_on() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.push(Fault::Text(r#"{"thought": "Because it can.", "confidence_percent": 72}"#.to_owned()));
+    standin.push(Fault::Text(
+        r#"{"thought": "Because it can.", "confidence_percent": 72}"#.to_owned(),
+    ));
     let ran = run(place.asking(&standin).args(["think", "Why?"])).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let listed = place.json(&["sessions", "list", "--json"]).await;
     let session = listed[0]["session"]["id"].as_str().unwrap();
     assert_eq!(
         ran.stdout,
-        format!("Because it can.\n\n72 % sure. Go on with:\n  deliberate think --session {session} \"…\"\n")
+        format!(
+            "Because it can.\n\n72 % sure. Go on with:\n  deliberate think --session {session} \"…\"\n"
+        )
     );
 }
 
@@ -25,7 +29,11 @@ async fn json_is_the_tools_answer_and_a_session_is_continued() {
     let first = run(place.asking(&standin).args(["think", "--json", "Why?"])).await;
     let first: Value = serde_json::from_str(&first.stdout).unwrap();
     let session = first["session_id"].as_str().unwrap();
-    let second = run(place.asking(&standin).args(["think", "--json", "--session", session, "And?"])).await;
+    let second =
+        run(place
+            .asking(&standin)
+            .args(["think", "--json", "--session", session, "And?"]))
+        .await;
     let second: Value = serde_json::from_str(&second.stdout).unwrap();
     assert_eq!(second["session_id"], first["session_id"]);
     assert_eq!(second["previous_thought"], first["thought_id"]);
@@ -35,13 +43,25 @@ async fn json_is_the_tools_answer_and_a_session_is_continued() {
 #[tokio::test]
 async fn a_question_may_come_from_standard_input() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run_with(place.asking(&standin).args(["think", "-"]), "a long story\nof two lines\n").await;
+    let ran = run_with(
+        place.asking(&standin).args(["think", "-"]),
+        "a long story\nof two lines\n",
+    )
+    .await;
     assert_eq!(ran.code, Some(0));
     let shown = place.run(&["sessions"]).await;
-    assert!(shown.stdout.contains("a long story of two lines"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("a long story of two lines"),
+        "{}",
+        shown.stdout
+    );
     let nothing = run_with(place.asking(&standin).args(["think", "-"]), " \n").await;
     assert_eq!(nothing.code, Some(2));
-    assert!(nothing.stderr.contains("content: must not be empty"), "{}", nothing.stderr);
+    assert!(
+        nothing.stderr.contains("content: must not be empty"),
+        "{}",
+        nothing.stderr
+    );
 }
 
 #[tokio::test]
@@ -60,13 +80,25 @@ async fn a_person_can_answer_by_hand() {
         ("Because I say so.\n", "Because I say so."),
         ("Two\nlines.\n\nnot this\n", "Two\nlines."),
         ("\n\nAfter blanks.\n", "After blanks."),
-        ("{\"thought\": \"As JSON.\", \"confidence_percent\": 55}\n", "As JSON."),
+        (
+            "{\"thought\": \"As JSON.\", \"confidence_percent\": 55}\n",
+            "As JSON.",
+        ),
         ("No newline", "No newline"),
     ];
     for (typed, kept) in cases {
-        let ran = run_with(place.command().args(["think", "--manual", "--json", "Why?"]), typed).await;
+        let ran = run_with(
+            place
+                .command()
+                .args(["think", "--manual", "--json", "Why?"]),
+            typed,
+        )
+        .await;
         assert_eq!(ran.code, Some(0), "{typed:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("Why?"), "the ask is shown, beside the answer");
+        assert!(
+            ran.stderr.contains("Why?"),
+            "the ask is shown, beside the answer"
+        );
         let output: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(output["content"], kept, "{typed:?}");
     }
@@ -78,14 +110,23 @@ async fn saying_nothing_by_hand_keeps_nothing() {
     let place = Place::new();
     let ran = run_with(place.command().args(["think", "--manual", "Why?"]), "").await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.ends_with("error: nothing was replied; nothing was kept\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .ends_with("error: nothing was replied; nothing was kept\n"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(place.kept().await, (0, 0));
 }
 
 #[tokio::test]
 async fn by_hand_nobody_else_is_asked() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run_with(place.asking(&standin).args(["think", "--manual", "Why?"]), "Me.\n").await;
+    let ran = run_with(
+        place.asking(&standin).args(["think", "--manual", "Why?"]),
+        "Me.\n",
+    )
+    .await;
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(standin.requests().is_empty());
 }
@@ -93,13 +134,29 @@ async fn by_hand_nobody_else_is_asked() {
 #[tokio::test]
 async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run(place.asking(&standin).args(["think", "--session", "nope", "Why?"])).await;
+    let ran = run(place
+        .asking(&standin)
+        .args(["think", "--session", "nope", "Why?"]))
+    .await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.starts_with("error: there is no session with id \"nope\". "), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .starts_with("error: there is no session with id \"nope\". "),
+        "{}",
+        ran.stderr
+    );
     standin.always(Fault::status(403));
     let ran = run(place.asking(&standin).args(["think", "Why?"])).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.contains("langbase answered 403"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("Check the provider's API key"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("langbase answered 403"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("Check the provider's API key"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(place.kept().await, (0, 0));
 }

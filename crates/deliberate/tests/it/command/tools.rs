@@ -13,7 +13,10 @@ async fn the_tools_are_shown_as_a_table_and_as_markdown() {
     let markdown = place.run(&["tools", "--markdown"]).await;
     assert_eq!(markdown.code, Some(0));
     insta::assert_snapshot!("tools_markdown", markdown.stdout);
-    assert_eq!(place.run(&["tools", "--markdown", "--json"]).await.code, Some(2));
+    assert_eq!(
+        place.run(&["tools", "--markdown", "--json"]).await.code,
+        Some(2)
+    );
 }
 
 #[tokio::test]
@@ -26,7 +29,13 @@ async fn the_json_is_what_a_client_is_told() {
     let printed = printed.as_array().unwrap();
     assert_eq!(printed.len(), listed.len());
     for (printed, listed) in printed.iter().zip(listed) {
-        for field in ["name", "title", "description", "inputSchema", "outputSchema"] {
+        for field in [
+            "name",
+            "title",
+            "description",
+            "inputSchema",
+            "outputSchema",
+        ] {
             assert_eq!(printed[field], listed[field], "{field}");
         }
     }

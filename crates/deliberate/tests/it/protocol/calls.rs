@@ -12,7 +12,10 @@ async fn send_call(client: &mut Client, content: &str) -> u64 {
 
 async fn cancel(client: &mut Client, id: impl Into<Value>) {
     let params = json!({ "requestId": id.into(), "reason": "changed my mind" });
-    client.notify("notifications/cancelled", params).await.unwrap();
+    client
+        .notify("notifications/cancelled", params)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -25,7 +28,10 @@ async fn ping_and_the_list_are_answered_while_eight_calls_hang() {
         calls.push(send_call(&mut client, &format!("slow {number}")).await);
     }
     eventually("eight asks at once", || standin.in_flight() == 8).await;
-    assert_eq!(client.request("ping", json!({})).await.unwrap()["result"], json!({}));
+    assert_eq!(
+        client.request("ping", json!({})).await.unwrap()["result"],
+        json!({})
+    );
     let list = client.request("tools/list", json!({})).await.unwrap();
     assert_eq!(list["result"]["tools"][0]["name"], "reasoning_linear");
     assert_eq!(client.take_kept(), [] as [Value; 0]);
@@ -62,15 +68,24 @@ async fn a_cancelled_call_gets_no_answer_and_its_request_upstream_is_dropped() {
     let hung = send_call(&mut client, "never mind").await;
     eventually("the ask is under way", || standin.in_flight() == 1).await;
     cancel(&mut client, hung).await;
-    eventually("the ask is dropped", || standin.asks()[0].outcome == Outcome::Dropped).await;
+    eventually("the ask is dropped", || {
+        standin.asks()[0].outcome == Outcome::Dropped
+    })
+    .await;
     let next = think(&mut client, "and now?").await;
     assert!(text(&next, "content").contains("and now?"));
-    assert_eq!(end(client).await, [] as [Value; 0], "a cancelled call is not answered");
+    assert_eq!(
+        end(client).await,
+        [] as [Value; 0],
+        "a cancelled call is not answered"
+    );
     assert_eq!(place.kept().await, (1, 1));
 
     let sql = "SELECT error_code FROM invocations WHERE success = 0";
-    let codes: Vec<String> =
-        sqlx::query_scalar(sql).fetch_all(&mut place.open().await).await.unwrap();
+    let codes: Vec<String> = sqlx::query_scalar(sql)
+        .fetch_all(&mut place.open().await)
+        .await
+        .unwrap();
     assert_eq!(codes, ["Cancelled"]);
 }
 
@@ -79,11 +94,23 @@ async fn cancelling_what_does_not_run_changes_nothing() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = serve(&mut place.asking(&standin)).await;
     let first = think(&mut client, "first").await;
-    for id in [json!(first["id"]), json!(999), json!("999"), json!(null), json!({ "a": 1 })] {
+    for id in [
+        json!(first["id"]),
+        json!(999),
+        json!("999"),
+        json!(null),
+        json!({ "a": 1 }),
+    ] {
         cancel(&mut client, id).await;
     }
-    client.notify("notifications/cancelled", json!({})).await.unwrap();
-    client.notify("notifications/cancelled", json!([1])).await.unwrap();
+    client
+        .notify("notifications/cancelled", json!({}))
+        .await
+        .unwrap();
+    client
+        .notify("notifications/cancelled", json!([1]))
+        .await
+        .unwrap();
     output(&think(&mut client, "second").await);
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
@@ -133,5 +160,28 @@ async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
     client.send(&call("the third")).await.unwrap();
     assert!(text(&client.response("same").await.unwrap(), "content").contains("the third"));
     assert_eq!(standin.asks().len(), 2);
+    assert_eq!(end(client).await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn the_id_of_a_cancelled_call_may_be_used_again_at_once() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    for number in 0..20 {
+        standin.push(Fault::Hang);
+        let call = |content: &str| {
+            let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
+            json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params })
+        };
+        client.send(&call("never mind")).await.unwrap();
+        eventually("the ask is under way", || standin.in_flight() == 1).await;
+        cancel(&mut client, "same").await;
+        client.send(&call("this instead")).await.unwrap();
+        let answer = client.response("same").await.unwrap();
+        assert!(
+            text(&answer, "content").contains("this instead"),
+            "{number}: {answer}"
+        );
+    }
     assert_eq!(end(client).await, [] as [Value; 0]);
 }

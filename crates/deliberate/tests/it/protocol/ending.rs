@@ -20,12 +20,19 @@ async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     standin.push(Fault::Delay(500));
     let mut client = serve(&mut place.asking(&standin)).await;
-    let id = client.send_request("tools/call", call("finish this")).await.unwrap();
+    let id = client
+        .send_request("tools/call", call("finish this"))
+        .await
+        .unwrap();
     eventually("the ask is under way", || standin.in_flight() == 1).await;
     terminate(client.pid().unwrap()).await;
     let answer = client.response(id).await.unwrap();
     assert!(text(&answer, "content").contains("finish this"));
-    assert!(client.wait_exit().await.unwrap().success(), "{}", client.stderr());
+    assert!(
+        client.wait_exit().await.unwrap().success(),
+        "{}",
+        client.stderr()
+    );
     well_spoken(&mut client);
     assert_eq!(place.kept().await, (1, 1));
 }
@@ -37,7 +44,12 @@ async fn running_calls_are_answered_after_the_input_ends() {
     let mut client = serve(&mut place.asking(&standin)).await;
     let mut ids = Vec::new();
     for number in 0..3 {
-        ids.push(client.send_request("tools/call", call(&format!("{number}"))).await.unwrap());
+        ids.push(
+            client
+                .send_request("tools/call", call(&format!("{number}")))
+                .await
+                .unwrap(),
+        );
     }
     client.close_stdin();
     for id in ids {
@@ -68,7 +80,10 @@ async fn a_call_that_never_ends_is_given_up_after_the_grace() {
     let mut command = place.asking(&standin);
     command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
     let mut client = serve(&mut command).await;
-    client.send_request("tools/call", call("never")).await.unwrap();
+    client
+        .send_request("tools/call", call("never"))
+        .await
+        .unwrap();
     eventually("the ask is under way", || standin.in_flight() == 1).await;
     client.close_stdin();
     assert!(client.wait_exit().await.unwrap().success());
@@ -79,13 +94,23 @@ async fn a_call_that_never_ends_is_given_up_after_the_grace() {
 async fn the_process_ends_when_nobody_reads_its_answers() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut command = place.asking(&standin);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     // Kept open: it is the output alone that has gone.
-    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
-    timeout(PATIENCE, child.wait()).await.expect("it goes on for nobody").unwrap();
+    stdin
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+        .await
+        .unwrap();
+    timeout(PATIENCE, child.wait())
+        .await
+        .expect("it goes on for nobody")
+        .unwrap();
     drop(stdin);
 }
 
@@ -94,21 +119,31 @@ async fn the_process_ends_when_nobody_reads_its_answers() {
 #[tokio::test]
 async fn a_client_that_never_reads_cannot_keep_the_process_from_ending() {
     let lines = [
-        ("requests", r#"{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{}}"#),
+        (
+            "requests",
+            r#"{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{}}"#,
+        ),
         ("rubbish", "rubbish ID"),
     ];
     let place = Place::new();
     for (what, line) in lines {
         let mut command = place.command();
         command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let hello = json!({
             "jsonrpc": "2.0", "id": "hello", "method": "initialize",
             "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } },
         });
-        stdin.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+        stdin
+            .write_all(format!("{hello}\n").as_bytes())
+            .await
+            .unwrap();
         let mut flood = String::new();
         for id in 0..2_000 {
             flood.push_str(&line.replace("ID", &id.to_string()));

@@ -41,11 +41,20 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     for (asked, given) in cases {
         let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
-        let hello = client.request("initialize", initialize(asked)).await.unwrap();
-        assert_eq!(hello["result"]["protocolVersion"], given, "asked for {asked:?}");
+        let hello = client
+            .request("initialize", initialize(asked))
+            .await
+            .unwrap();
+        assert_eq!(
+            hello["result"]["protocolVersion"], given,
+            "asked for {asked:?}"
+        );
         assert_eq!(hello["result"]["serverInfo"]["name"], "deliberate");
         assert!(hello["result"]["capabilities"]["tools"].is_object());
-        client.notify("notifications/initialized", json!({})).await.unwrap();
+        client
+            .notify("notifications/initialized", json!({}))
+            .await
+            .unwrap();
         output(&think(&mut client, "does it work?").await);
         end(client).await;
     }
@@ -55,7 +64,10 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
 async fn initialize_may_be_repeated() {
     let place = Place::new();
     let mut client = serve(&mut place.command()).await;
-    let again = client.request("initialize", initialize("2025-06-18")).await.unwrap();
+    let again = client
+        .request("initialize", initialize("2025-06-18"))
+        .await
+        .unwrap();
     assert!(again["result"]["protocolVersion"].is_string(), "{again}");
     assert!(client.request("tools/list", json!({})).await.unwrap()["result"].is_object());
     end(client).await;
@@ -68,7 +80,10 @@ async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() 
     let early = think(&mut client, "too early").await;
     assert!(code(&early) < 0);
     assert!(code(&client.request("tools/list", json!({})).await.unwrap()) < 0);
-    assert_eq!(client.request("ping", json!({})).await.unwrap()["result"], json!({}));
+    assert_eq!(
+        client.request("ping", json!({})).await.unwrap()["result"],
+        json!({})
+    );
     client.initialize().await.unwrap();
     output(&think(&mut client, "in time").await);
     assert_eq!(standin.asks().len(), 1);
@@ -79,14 +94,23 @@ async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() 
 async fn the_newest_revision_needs_no_handshake() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
-    let found = client.request("server/discover", json!({ "_meta": meta() })).await.unwrap();
+    let found = client
+        .request("server/discover", json!({ "_meta": meta() }))
+        .await
+        .unwrap();
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
 
-    let list = client.request("tools/list", json!({ "_meta": meta() })).await.unwrap();
+    let list = client
+        .request("tools/list", json!({ "_meta": meta() }))
+        .await
+        .unwrap();
     assert_eq!(list["result"]["tools"][0]["name"], "reasoning_linear");
     assert_eq!(list["result"]["cacheScope"], "public");
-    let answer = client.request("tools/call", modern_call("modern?")).await.unwrap();
+    let answer = client
+        .request("tools/call", modern_call("modern?"))
+        .await
+        .unwrap();
     assert!(text(&answer, "content").contains("modern?"));
     assert_eq!(answer["result"]["resultType"], "complete");
     end(client).await;
@@ -96,7 +120,12 @@ async fn the_newest_revision_needs_no_handshake() {
 async fn a_modern_call_may_be_the_very_first_message() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
-    output(&client.request("tools/call", modern_call("at once")).await.unwrap());
+    output(
+        &client
+            .request("tools/call", modern_call("at once"))
+            .await
+            .unwrap(),
+    );
     end(client).await;
 }
 
@@ -105,11 +134,22 @@ async fn a_modern_call_can_be_cancelled() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     standin.push(Fault::Hang);
     let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
-    let id = client.send_request("tools/call", modern_call("never mind")).await.unwrap();
+    let id = client
+        .send_request("tools/call", modern_call("never mind"))
+        .await
+        .unwrap();
     eventually("the ask is under way", || standin.in_flight() == 1).await;
-    client.notify("notifications/cancelled", json!({ "requestId": id })).await.unwrap();
+    client
+        .notify("notifications/cancelled", json!({ "requestId": id }))
+        .await
+        .unwrap();
     eventually("the ask is dropped", || standin.in_flight() == 0).await;
-    output(&client.request("tools/call", modern_call("go on")).await.unwrap());
+    output(
+        &client
+            .request("tools/call", modern_call("go on"))
+            .await
+            .unwrap(),
+    );
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
 
@@ -117,7 +157,10 @@ async fn a_modern_call_can_be_cancelled() {
 async fn discovering_first_and_then_shaking_hands_works() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
-    let found = client.request("server/discover", json!({ "_meta": meta() })).await.unwrap();
+    let found = client
+        .request("server/discover", json!({ "_meta": meta() }))
+        .await
+        .unwrap();
     assert!(found["result"].is_object(), "{found}");
     let hello = client.initialize().await.unwrap();
     assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
@@ -129,9 +172,18 @@ async fn discovering_first_and_then_shaking_hands_works() {
 async fn a_notification_that_comes_too_early_is_ignored() {
     let place = Place::new();
     let mut client = Client::spawn(&mut place.command()).unwrap();
-    client.notify("notifications/initialized", json!({})).await.unwrap();
-    client.notify("notifications/cancelled", json!({ "requestId": 1 })).await.unwrap();
-    client.send(&json!({ "jsonrpc": "2.0", "id": 5, "result": {} })).await.unwrap();
+    client
+        .notify("notifications/initialized", json!({}))
+        .await
+        .unwrap();
+    client
+        .notify("notifications/cancelled", json!({ "requestId": 1 }))
+        .await
+        .unwrap();
+    client
+        .send(&json!({ "jsonrpc": "2.0", "id": 5, "result": {} }))
+        .await
+        .unwrap();
     client.initialize().await.unwrap();
     assert!(client.request("tools/list", json!({})).await.unwrap()["result"].is_object());
     assert_eq!(end(client).await, [] as [Value; 0]);
@@ -141,22 +193,42 @@ async fn a_notification_that_comes_too_early_is_ignored() {
 /// "before the handshake".
 #[tokio::test]
 async fn so_is_one_between_an_early_request_and_the_handshake() {
+    let mut unknown = meta();
+    unknown["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
     let early = [
         ("ping", json!({})),
         ("server/discover", json!({ "_meta": meta() })),
         ("tools/list", json!({})),
-        ("tools/call", json!({ "name": "reasoning_linear", "arguments": { "content": "x" } })),
+        (
+            "tools/call",
+            json!({ "name": "reasoning_linear", "arguments": { "content": "x" } }),
+        ),
         ("initialize", json!({ "protocolVersion": 7 })),
         ("no/such/method", json!({})),
+        (
+            "tools/list",
+            json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }),
+        ),
+        ("tools/list", json!({ "_meta": unknown })),
     ];
     let place = Place::new();
     for (method, params) in early {
         let mut client = Client::spawn(&mut place.command()).unwrap();
         client.request(method, params).await.unwrap();
-        client.notify("notifications/cancelled", json!({ "requestId": 1 })).await.unwrap();
-        client.notify("notifications/initialized", json!({})).await.unwrap();
+        client
+            .notify("notifications/cancelled", json!({ "requestId": 1 }))
+            .await
+            .unwrap();
+        client
+            .notify("notifications/initialized", json!({}))
+            .await
+            .unwrap();
         let hello = client.initialize().await;
-        assert!(hello.is_ok(), "after {method}: {hello:?}\n{}", client.stderr());
+        assert!(
+            hello.is_ok(),
+            "after {method}: {hello:?}\n{}",
+            client.stderr()
+        );
         assert_eq!(end(client).await, [] as [Value; 0], "after {method}");
     }
 }

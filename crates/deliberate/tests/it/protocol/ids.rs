@@ -21,7 +21,10 @@ async fn strings_and_whole_numbers_are_ids_and_come_back_unchanged() {
     let place = Place::new();
     let mut client = serve(&mut place.command()).await;
     for id in ids {
-        client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).await.unwrap();
+        client
+            .send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))
+            .await
+            .unwrap();
         let answer = client.response(id.clone()).await.unwrap();
         assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
     }
@@ -57,7 +60,9 @@ async fn a_number_and_the_same_number_as_text_are_two_ids() {
     let place = Place::new();
     let mut client = serve(&mut place.command()).await;
     client
-        .send_line(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}{"jsonrpc":"2.0","id":"8","method":"ping"}"#)
+        .send_line(
+            r#"{"jsonrpc":"2.0","id":8,"method":"ping"}{"jsonrpc":"2.0","id":"8","method":"ping"}"#,
+        )
         .await
         .unwrap();
     assert!(client.response(8).await.unwrap()["result"].is_object());

@@ -35,7 +35,10 @@ async fn a_line_that_cannot_be_read_is_answered_under_its_id_and_the_next_is_ser
         client.send_bytes(&call_with(argument)).await.unwrap();
         let answer = client.response(42).await.unwrap();
         assert_eq!(code(&answer), -32_700, "{what}: {answer}");
-        assert!(answer.to_string().len() < 1_000, "{what} is not repeated in full");
+        assert!(
+            answer.to_string().len() < 1_000,
+            "{what} is not repeated in full"
+        );
         assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
     }
     assert_eq!(end(client).await, [] as [Value; 0]);
@@ -70,11 +73,24 @@ async fn blank_lines_a_byte_order_mark_and_windows_line_ends_are_taken() {
     let mut client = serve(&mut place.command()).await;
     client.send_bytes(b"\n\r\n   \n\t\n").await.unwrap();
     let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
-    client.send_line(&format!("\u{feff}{}", ping("mark"))).await.unwrap();
-    client.send_line(&format!("{}\r", ping("windows"))).await.unwrap();
-    client.send_line(&format!("  \t{}  ", ping("spaces"))).await.unwrap();
+    client
+        .send_line(&format!("\u{feff}{}", ping("mark")))
+        .await
+        .unwrap();
+    client
+        .send_line(&format!("{}\r", ping("windows")))
+        .await
+        .unwrap();
+    client
+        .send_line(&format!("  \t{}  ", ping("spaces")))
+        .await
+        .unwrap();
     for id in ["mark", "windows", "spaces"] {
-        assert_eq!(client.response(id).await.unwrap()["result"], json!({}), "{id}");
+        assert_eq!(
+            client.response(id).await.unwrap()["result"],
+            json!({}),
+            "{id}"
+        );
     }
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
@@ -102,7 +118,10 @@ async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
     let last = br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#;
     client.send_bytes(last).await.unwrap();
     let rest = end(client).await;
-    assert_eq!(rest, [json!({ "jsonrpc": "2.0", "id": "last", "result": {} })]);
+    assert_eq!(
+        rest,
+        [json!({ "jsonrpc": "2.0", "id": "last", "result": {} })]
+    );
 }
 
 #[tokio::test]
@@ -119,10 +138,16 @@ async fn ten_thousand_lines_of_rubbish_are_each_answered() {
         }
     }
     client.send_bytes(flood.as_bytes()).await.unwrap();
-    assert_eq!(client.request("ping", json!({})).await.unwrap()["result"], json!({}));
+    assert_eq!(
+        client.request("ping", json!({})).await.unwrap()["result"],
+        json!({})
+    );
     let answers = end(client).await;
     assert_eq!(answers.len(), COUNT);
-    let mut ids: Vec<&str> = answers.iter().filter_map(|answer| answer["id"].as_str()).collect();
+    let mut ids: Vec<&str> = answers
+        .iter()
+        .filter_map(|answer| answer["id"].as_str())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), COUNT - COUNT.div_ceil(3), "each id once");

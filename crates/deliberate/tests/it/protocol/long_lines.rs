@@ -58,14 +58,28 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
     command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
     let mut client = serve(&mut command).await;
     for (length, is_taken) in [(65_536, true), (65_537, false)] {
-        let empty = json!({ "jsonrpc": "2.0", "id": "it", "method": "ping", "params": { "x": "" } });
+        let empty =
+            json!({ "jsonrpc": "2.0", "id": "it", "method": "ping", "params": { "x": "" } });
         let fill = "x".repeat(length - empty.to_string().len());
-        client.send_line(&empty.to_string().replace("\"\"", &format!("\"{fill}\""))).await.unwrap();
+        client
+            .send_line(&empty.to_string().replace("\"\"", &format!("\"{fill}\"")))
+            .await
+            .unwrap();
         let answer = client.response("it").await.unwrap();
-        assert_eq!(answer["result"].is_object(), is_taken, "{length} bytes: {answer}");
+        assert_eq!(
+            answer["result"].is_object(),
+            is_taken,
+            "{length} bytes: {answer}"
+        );
         if !is_taken {
             assert_eq!(code(&answer), -32_600);
-            assert!(answer["error"]["message"].as_str().unwrap().contains("65536"), "{answer}");
+            assert!(
+                answer["error"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("65536"),
+                "{answer}"
+            );
         }
     }
     assert_eq!(end(client).await, [] as [Value; 0]);

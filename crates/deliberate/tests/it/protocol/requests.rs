@@ -14,7 +14,10 @@ async fn requests_without_an_id_get_no_answer_and_cause_nothing() {
     client.notify("tools/list", json!({})).await.unwrap();
     client.notify("tools/call", call.clone()).await.unwrap();
     client.notify("initialize", json!({})).await.unwrap();
-    client.notify("no/such/method", json!({ "a": 1 })).await.unwrap();
+    client
+        .notify("no/such/method", json!({ "a": 1 }))
+        .await
+        .unwrap();
     client.notify("tools/call", json!([call])).await.unwrap();
     output(&think(&mut client, "aloud").await);
     assert_eq!(standin.asks().len(), 1);
@@ -30,9 +33,18 @@ async fn a_batch_is_refused_for_each_id_in_it_and_for_nobody_once() {
     client.send_line(batch).await.unwrap();
     assert_eq!(code(&client.response(11).await.unwrap()), -32_600);
     assert_eq!(code(&client.response("b").await.unwrap()), -32_600);
-    for nobody in ["[]", "[1,2]", r#"["2.0",23,"ping",null]"#, r#"[{"jsonrpc":"2.0","method":"x"}]"#] {
+    for nobody in [
+        "[]",
+        "[1,2]",
+        r#"["2.0",23,"ping",null]"#,
+        r#"[{"jsonrpc":"2.0","method":"x"}]"#,
+    ] {
         client.send_line(nobody).await.unwrap();
-        assert_eq!(code(&client.response(Value::Null).await.unwrap()), -32_600, "{nobody}");
+        assert_eq!(
+            code(&client.response(Value::Null).await.unwrap()),
+            -32_600,
+            "{nobody}"
+        );
     }
     client.request("ping", json!({})).await.unwrap();
     assert_eq!(end(client).await, [] as [Value; 0]);
@@ -50,26 +62,77 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
         (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, -32_600),
         (r#"{"jsonrpc":null,"id":1,"method":"ping"}"#, -32_600),
         (r#"{"JSONRPC":"2.0","id":1,"method":"ping"}"#, -32_600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#, -32_600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["reasoning_linear",{"content":"x"}]}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}"#, -32_602),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#,
+            -32_600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["reasoning_linear",{"content":"x"}]}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}"#,
+            -32_602,
+        ),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"reasoning_linear","arguments":["x"]}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"reasoning_linear","arguments":"x"}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"made up"}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}"#, -32_602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"no/such/method"}"#, -32_601),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"reasoning_linear","arguments":["x"]}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"reasoning_linear","arguments":"x"}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"made up"}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}"#,
+            -32_602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"no/such/method"}"#,
+            -32_601,
+        ),
         (r#"{"jsonrpc":"2.0","id":1,"method":""}"#, -32_601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"Ping"}"#, -32_601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#, -32_601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}"#, -32_601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#, -32_601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}"#, -32_601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:y"}}"#, -32_601),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#,
+            -32_601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}"#,
+            -32_601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#,
+            -32_601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}"#,
+            -32_601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:y"}}"#,
+            -32_601,
+        ),
     ];
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = serve(&mut place.asking(&standin)).await;
@@ -91,14 +154,29 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
 async fn an_unknown_tool_is_an_error_that_names_the_nearest() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = serve(&mut place.asking(&standin)).await;
-    let answer = client.call("reasoning_liner", json!({ "content": "x" })).await.unwrap();
+    let answer = client
+        .call("reasoning_liner", json!({ "content": "x" }))
+        .await
+        .unwrap();
     assert_eq!(code(&answer), -32_602);
     let message = answer["error"]["message"].as_str().unwrap();
-    assert!(message.contains("reasoning_liner") && message.contains("reasoning_linear"), "{message}");
-    for name in ["", "zzz", "reasoning.linear", "a\u{0}b", &"x".repeat(100_000)] {
+    assert!(
+        message.contains("reasoning_liner") && message.contains("reasoning_linear"),
+        "{message}"
+    );
+    for name in [
+        "",
+        "zzz",
+        "reasoning.linear",
+        "a\u{0}b",
+        &"x".repeat(100_000),
+    ] {
         let answer = client.call(name, json!({})).await.unwrap();
         assert_eq!(code(&answer), -32_602, "{}", name.len());
-        assert!(answer.to_string().len() < 2_000, "a long name is not repeated in full");
+        assert!(
+            answer.to_string().len() < 2_000,
+            "a long name is not repeated in full"
+        );
     }
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
@@ -115,7 +193,10 @@ async fn arguments_that_break_the_schema_are_named_and_cost_nothing() {
         (json!({ "content": "x", "confidence": 5 }), "confidence"),
         (json!({ "content": "x", "confidence": -1 }), "confidence"),
         (json!({ "content": "x", "confidence": 1e308 }), "confidence"),
-        (json!({ "content": "x", "confidence": "high" }), "confidence"),
+        (
+            json!({ "content": "x", "confidence": "high" }),
+            "confidence",
+        ),
         (json!({ "content": "x", "sesion_id": "y" }), "session_id"),
         (json!({ "content": "x", "extra": 1 }), "extra"),
         (json!({ "content": "x", "session_id": 7 }), "session_id"),
@@ -124,7 +205,10 @@ async fn arguments_that_break_the_schema_are_named_and_cost_nothing() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut client = serve(&mut place.asking(&standin)).await;
     for (arguments, named) in cases {
-        let answer = client.call("reasoning_linear", arguments.clone()).await.unwrap();
+        let answer = client
+            .call("reasoning_linear", arguments.clone())
+            .await
+            .unwrap();
         let failure = crate::support::failure(&answer);
         assert_eq!(failure.code, "Validation", "{failure:?}");
         assert!(failure.text.contains(named), "{failure:?}");

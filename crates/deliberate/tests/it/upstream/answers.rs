@@ -20,20 +20,46 @@ fn said(text: &str) -> Fault {
 #[tokio::test]
 async fn what_models_write_around_their_json_is_understood() {
     let json_in = |before: &str, after: &str| {
-        said(&format!("{before}{{\"thought\": \"It rains.\", \"confidence_percent\": 70}}{after}"))
+        said(&format!(
+            "{before}{{\"thought\": \"It rains.\", \"confidence_percent\": 70}}{after}"
+        ))
     };
     let cases = [
         ("bare", json_in("", "")),
         ("fenced", json_in("```json\n", "\n```")),
         ("fenced without a name", json_in("```\n", "\n```")),
-        ("fenced amid prose", json_in("Sure! Here it is:\n```json\n", "\n```\nHope it helps.")),
-        ("amid prose", json_in("Here is my answer: ", " Let me know!")),
-        ("after thinking", json_in("<think>{\"thought\": \"no\"}</think>\n", "")),
-        ("with a trailing comma", said("{\"thought\": \"It rains.\", \"confidence_percent\": 70,}")),
-        ("a number as text", said(r#"{"thought": "It rains.", "confidence_percent": "70"}"#)),
-        ("a number with a sign", said(r#"{"thought": "It rains.", "confidence_percent": "70%"}"#)),
-        ("a fraction", said(r#"{"thought": "It rains.", "confidence_percent": 0.7}"#)),
-        ("of an old pipe", said(r#"{"thought": "It rains.", "confidence": 0.7, "metadata": {}}"#)),
+        (
+            "fenced amid prose",
+            json_in("Sure! Here it is:\n```json\n", "\n```\nHope it helps."),
+        ),
+        (
+            "amid prose",
+            json_in("Here is my answer: ", " Let me know!"),
+        ),
+        (
+            "after thinking",
+            json_in("<think>{\"thought\": \"no\"}</think>\n", ""),
+        ),
+        (
+            "with a trailing comma",
+            said("{\"thought\": \"It rains.\", \"confidence_percent\": 70,}"),
+        ),
+        (
+            "a number as text",
+            said(r#"{"thought": "It rains.", "confidence_percent": "70"}"#),
+        ),
+        (
+            "a number with a sign",
+            said(r#"{"thought": "It rains.", "confidence_percent": "70%"}"#),
+        ),
+        (
+            "a fraction",
+            said(r#"{"thought": "It rains.", "confidence_percent": 0.7}"#),
+        ),
+        (
+            "of an old pipe",
+            said(r#"{"thought": "It rains.", "confidence": 0.7, "metadata": {}}"#),
+        ),
     ];
     for wire in Wire::ALL {
         let (place, standin) = (Place::new(), Standin::start().await.unwrap());
@@ -44,7 +70,11 @@ async fn what_models_write_around_their_json_is_understood() {
             assert_eq!(text(&answer, "content"), "It rains.", "{wire:?} {what}");
             assert_eq!(output(&answer)["confidence"], 0.7, "{wire:?} {what}");
         }
-        assert_eq!(standin.asks().len(), cases.len(), "{wire:?}: none was asked twice");
+        assert_eq!(
+            standin.asks().len(),
+            cases.len(),
+            "{wire:?}: none was asked twice"
+        );
         end(client).await;
         assert_eq!(place.kept().await, (cases.len(), cases.len() as u64));
     }
@@ -67,7 +97,9 @@ async fn scores_out_of_range_are_brought_into_it() {
         for (written, kept) in cases {
             // The same answer twice, for where the first is not taken.
             for _ in 0..2 {
-                standin.push(said(&format!(r#"{{"thought": "So.", "confidence": {written}}}"#)));
+                standin.push(said(&format!(
+                    r#"{{"thought": "So.", "confidence": {written}}}"#
+                )));
             }
             let answer = think(&mut client, "How sure?").await;
             assert_eq!(output(&answer)["confidence"], kept, "{wire:?} {written}");
@@ -100,7 +132,7 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
     let bad = [
         said(""),
         said("   \n"),
-        said("```json\n{\"thought\": \n```"),
+        said("```json\n{\"thou\n```"),
         said("{\"thought\": \"\"}"),
         said("{\"confidence\": 0.9}"),
         said("[{}]"),
@@ -115,11 +147,17 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
             standin.push(fault.clone());
             let answer = think(&mut client, "Once more?").await;
             let content = text(&answer, "content");
-            assert!(content.starts_with("Thought 2"), "{wire:?} {fault:?}: {content}");
+            assert!(
+                content.starts_with("Thought 2"),
+                "{wire:?} {fault:?}: {content}"
+            );
             let asks = standin.asks();
             assert_eq!(asks.len(), 2, "{wire:?} {fault:?}");
             let messages = asks[1].body["messages"].to_string();
-            assert!(messages.contains("can't be used"), "{wire:?} {fault:?}: {messages}");
+            assert!(
+                messages.contains("can't be used"),
+                "{wire:?} {fault:?}: {messages}"
+            );
         }
         end(client).await;
         assert_eq!(place.kept().await, (bad.len(), bad.len() as u64));
@@ -131,9 +169,15 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
     let cases = [
         (said(""), ""),
         (said("{\"confidence\": 0.31}"), "0.31"),
-        (said("```json\n{\"thought\": \n```"), "```json"),
-        (Fault::Truncated("{\"confidence\": 0.32, \"thou".to_owned()), "0.32"),
-        (Fault::Refusal("I would rather not.".to_owned()), "rather not"),
+        (said("```json\n{\"thou\n```"), "```json"),
+        (
+            Fault::Truncated("{\"confidence\": 0.32, \"thou".to_owned()),
+            "0.32",
+        ),
+        (
+            Fault::Refusal("I would rather not.".to_owned()),
+            "rather not",
+        ),
     ];
     for wire in Wire::ALL {
         let (place, standin) = (Place::new(), Standin::start().await.unwrap());
@@ -141,13 +185,19 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
         for (fault, _) in &cases {
             standin.always(fault.clone());
             let answer = think(&mut client, "And?").await;
-            assert_eq!(failure(&answer).code, "InvalidResponse", "{wire:?} {fault:?}");
+            assert_eq!(
+                failure(&answer).code,
+                "InvalidResponse",
+                "{wire:?} {fault:?}"
+            );
         }
         end(client).await;
         assert_eq!(place.kept().await, (0, 0), "{wire:?}");
         let sql = "SELECT success, error_code, output, model_calls FROM invocations ORDER BY seq";
-        let records: Vec<(bool, String, String, i64)> =
-            sqlx::query_as(sql).fetch_all(&mut place.open().await).await.unwrap();
+        let records: Vec<(bool, String, String, i64)> = sqlx::query_as(sql)
+            .fetch_all(&mut place.open().await)
+            .await
+            .unwrap();
         assert_eq!(records.len(), cases.len());
         for ((fault, kept), (success, code, output, calls)) in cases.iter().zip(records) {
             assert!(!success);
@@ -155,7 +205,10 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
             let output: Value = serde_json::from_str(&output).unwrap();
             let answer = output["unusable_answer"].as_str().unwrap();
             assert!(answer.contains(kept), "{wire:?} {fault:?}: {answer:?}");
-            assert!(calls >= 1, "what was asked counts, though nothing came of it");
+            assert!(
+                calls >= 1,
+                "what was asked counts, though nothing came of it"
+            );
         }
     }
 }
@@ -166,11 +219,26 @@ async fn a_thought_that_is_cut_off_is_taken_without_its_brackets() {
     for wire in Wire::ALL {
         let (place, standin) = (Place::new(), Standin::start().await.unwrap());
         let mut client = server(&place, wire, &standin).await;
-        standin.push(Fault::Truncated("{\"thought\": \"The answer is forty-".to_owned()));
+        standin.push(Fault::Truncated(
+            "{\"thought\": \"The answer is forty-".to_owned(),
+        ));
         let answer = think(&mut client, "Which number?").await;
         assert_eq!(text(&answer, "content"), "The answer is forty-", "{wire:?}");
         end(client).await;
     }
+}
+
+#[tokio::test]
+async fn a_fence_around_half_an_object_is_no_thought() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = server(&place, Wire::Langbase, &standin).await;
+    standin.push(said("```json\n{\"thought\": \n```"));
+    let answer = think(&mut client, "Well?").await;
+    assert!(
+        text(&answer, "content").starts_with("Thought 2"),
+        "{answer}"
+    );
+    end(client).await;
 }
 
 #[tokio::test]
@@ -206,19 +274,27 @@ async fn tokens_and_cost_are_recorded_for_every_wire() {
         let (place, standin) = (Place::new(), Standin::start().await.unwrap());
         let mut command = place.command();
         wire.set(&mut command, &standin);
-        command.env("DELIBERATE_PRICES_INPUT_PER_MTOK", "1").env("DELIBERATE_PRICES_OUTPUT_PER_MTOK", "2");
+        command
+            .env("DELIBERATE_PRICES_INPUT_PER_MTOK", "1")
+            .env("DELIBERATE_PRICES_OUTPUT_PER_MTOK", "2");
         let mut client = serve(&mut command).await;
         output(&think(&mut client, "What does it cost?").await);
         end(client).await;
         let sql = "SELECT input, model, model_calls, prompt_tokens, completion_tokens, cost_usd FROM invocations";
         let (input, model, calls, sent, received, cost): (String, String, i64, i64, i64, f64) =
-            sqlx::query_as(sql).fetch_one(&mut place.open().await).await.unwrap();
+            sqlx::query_as(sql)
+                .fetch_one(&mut place.open().await)
+                .await
+                .unwrap();
         let input: Value = serde_json::from_str(&input).unwrap();
         assert_eq!(input, json!({ "content": "What does it cost?" }));
         assert!(!model.is_empty());
         assert_eq!(calls, 1);
         assert!(sent > 0 && received > 0, "{wire:?}");
         let expected = (sent as f64 + 2.0 * received as f64) / 1e6;
-        assert!((cost - expected).abs() < 1e-12, "{wire:?}: {cost} for {expected}");
+        assert!(
+            (cost - expected).abs() < 1e-12,
+            "{wire:?}: {cost} for {expected}"
+        );
     }
 }

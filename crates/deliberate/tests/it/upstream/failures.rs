@@ -61,7 +61,10 @@ async fn a_wrong_key_costs_one_call_and_is_never_repeated() {
         let failure = failure(&answer);
         assert_eq!(failure.code, "ApiError");
         assert!(failure.text.contains("401"), "{failure:?}");
-        assert!(failure.hint.is_some_and(|hint| hint.contains("key")), "{failure:?}");
+        assert!(
+            failure.hint.is_some_and(|hint| hint.contains("key")),
+            "{failure:?}"
+        );
         assert_eq!(standin.requests().len(), 1, "{wire:?}");
         assert!(!answer.to_string().contains(WRONG));
         client.close_stdin();
@@ -108,8 +111,15 @@ async fn a_request_that_is_malformed_in_every_form_ends_in_an_error() {
             let asked = asked(wire, |_| {}).await;
             let (standin, mut client) = (asked.standin, asked.client);
             standin.always(Fault::status(status));
-            assert_eq!(failure(&think(&mut client, "please").await).code, "ApiError");
-            assert!(standin.asks().len() <= 4, "{wire:?} {status}: {}", standin.asks().len());
+            assert_eq!(
+                failure(&think(&mut client, "please").await).code,
+                "ApiError"
+            );
+            assert!(
+                standin.asks().len() <= 4,
+                "{wire:?} {status}: {}",
+                standin.asks().len()
+            );
             end(client).await;
         }
     }
@@ -136,7 +146,10 @@ async fn what_may_pass_is_tried_again_and_the_answer_is_used() {
             standin.reset();
             standin.push(fault.clone());
             let answer = think(&mut client, "again").await;
-            assert!(text(&answer, "content").contains("again"), "{wire:?} {fault:?}");
+            assert!(
+                text(&answer, "content").contains("again"),
+                "{wire:?} {fault:?}"
+            );
             assert_eq!(standin.asks().len(), 2, "{wire:?} {fault:?}");
         }
         end(client).await;
@@ -167,7 +180,11 @@ async fn the_wait_that_a_provider_asks_for_is_kept() {
         output(&think(&mut client, "patiently").await);
         let times: Vec<u64> = standin.asks().iter().map(|ask| ask.at_ms).collect();
         assert_eq!(times.len(), 2);
-        assert!(times[1] - times[0] >= 990, "{wire:?} waited {} ms", times[1] - times[0]);
+        assert!(
+            times[1] - times[0] >= 990,
+            "{wire:?} waited {} ms",
+            times[1] - times[0]
+        );
         end(client).await;
     }
 }
@@ -183,7 +200,10 @@ async fn a_wait_that_does_not_fit_into_the_call_is_told_and_not_waited() {
     let answer = think(&mut client, "now").await;
     let failure = failure(&answer);
     assert_eq!(failure.code, "RateLimited");
-    assert!(failure.hint.is_some_and(|hint| hint.contains("3600")), "{failure:?}");
+    assert!(
+        failure.hint.is_some_and(|hint| hint.contains("3600")),
+        "{failure:?}"
+    );
     assert_eq!(standin.asks().len(), 1);
     end(client).await;
 }
@@ -192,7 +212,9 @@ async fn a_wait_that_does_not_fit_into_the_call_is_told_and_not_waited() {
 async fn a_provider_that_never_answers_ends_in_a_timeout() {
     for wire in Wire::ALL {
         let asked = asked(wire, |command| {
-            command.env("REQUEST_TIMEOUT_MS", "150").env("MAX_RETRIES", "1");
+            command
+                .env("REQUEST_TIMEOUT_MS", "150")
+                .env("MAX_RETRIES", "1");
         })
         .await;
         let (standin, mut client) = (asked.standin, asked.client);
@@ -207,7 +229,9 @@ async fn a_provider_that_never_answers_ends_in_a_timeout() {
 #[tokio::test]
 async fn a_call_has_one_limit_over_all_its_attempts() {
     let asked = asked(Wire::Langbase, |command| {
-        command.env("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "300").env("MAX_RETRIES", "10");
+        command
+            .env("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "300")
+            .env("MAX_RETRIES", "10");
     })
     .await;
     let (standin, mut client) = (asked.standin, asked.client);
@@ -230,7 +254,11 @@ async fn what_a_provider_says_is_shown_in_short() {
                 body: body.clone(),
             });
             let answer = think(&mut client, "why?").await;
-            assert!(failure(&answer).text.len() < 700, "{wire:?} {}", failure(&answer).text.len());
+            assert!(
+                failure(&answer).text.len() < 700,
+                "{wire:?} {}",
+                failure(&answer).text.len()
+            );
             assert!(answer.to_string().len() < 3_000);
         }
         end(client).await;

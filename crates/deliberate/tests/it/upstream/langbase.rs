@@ -25,7 +25,10 @@ async fn the_envelope_may_be_nested_or_flat_with_or_without_success() {
                 settings.flat = flat;
             });
             let answer = think(&mut client, "which form?").await;
-            assert!(text(&answer, "content").contains("which form?"), "{success:?} {flat}");
+            assert!(
+                text(&answer, "content").contains("which form?"),
+                "{success:?} {flat}"
+            );
         }
     }
     assert_eq!(standin.asks().len(), 4);
@@ -44,7 +47,10 @@ async fn a_failure_in_a_good_status_keeps_its_message_and_is_not_tried_again() {
     let answer = think(&mut client, "please").await;
     let failure = failure(&answer);
     assert_eq!(failure.code, "ApiError");
-    assert!(failure.text.contains("Your plan has run out."), "{failure:?}");
+    assert!(
+        failure.text.contains("Your plan has run out."),
+        "{failure:?}"
+    );
     assert_eq!(standin.asks().len(), 1);
     end(client).await;
     assert_eq!(place.kept().await, (0, 0));
@@ -64,11 +70,14 @@ async fn nothing_is_asked_or_made_before_the_first_call() {
 async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
     let (place, standin) = (Place::new(), strict().await);
     let mut command = place.asking(&standin);
-    command.env("PIPE_LINEAR", "my-own-name").env("DELIBERATE_MODEL", "openai:gpt-9");
+    command
+        .env("PIPE_LINEAR", "my-own-name")
+        .env("DELIBERATE_MODEL", "openai:gpt-9");
     let mut client = serve(&mut command).await;
     let mut ids = Vec::new();
     for number in 0..4 {
-        let params = json!({ "name": "reasoning_linear", "arguments": { "content": format!("{number}") } });
+        let params =
+            json!({ "name": "reasoning_linear", "arguments": { "content": format!("{number}") } });
         ids.push(client.send_request("tools/call", params).await.unwrap());
     }
     for id in ids {
@@ -83,7 +92,11 @@ async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
     assert_eq!(pipe["store"], false);
     assert_eq!(pipe["upsert"], false);
     assert_eq!(pipe["model"], "openai:gpt-9");
-    assert_eq!(standin.creations().len(), 1, "four calls at once make it once");
+    assert_eq!(
+        standin.creations().len(),
+        1,
+        "four calls at once make it once"
+    );
     assert_eq!(standin.overwritten(), 0);
 }
 
@@ -126,9 +139,10 @@ async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_proces
 
     let threads = |content: &str| {
         let asks = standin.asks();
-        let ask = asks.iter().rev().find(|ask| {
-            ask.body["variables"] == json!([{ "name": "content", "value": content }])
-        });
+        let ask = asks
+            .iter()
+            .rev()
+            .find(|ask| ask.body["variables"] == json!([{ "name": "content", "value": content }]));
         ask.unwrap().body["threadId"].clone()
     };
     assert_eq!(threads("one"), json!(null));
@@ -150,6 +164,9 @@ async fn a_session_whose_thread_is_forgotten_can_be_continued() {
         .await
         .unwrap();
     let second = think_on(&mut client, &session, "two").await;
-    assert_eq!(output(&second)["previous_thought"], output(&first)["thought_id"]);
+    assert_eq!(
+        output(&second)["previous_thought"],
+        output(&first)["thought_id"]
+    );
     end(client).await;
 }

@@ -20,7 +20,10 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
             let standin = Standin::start_with(settings, 0).await.unwrap();
             let mut command = place.command();
             wire.set(&mut command, &standin);
-            command.env("LOG_LEVEL", "trace").env("LOG_FORMAT", format).env("MAX_RETRIES", "1");
+            command
+                .env("LOG_LEVEL", "trace")
+                .env("LOG_FORMAT", format)
+                .env("MAX_RETRIES", "1");
             let mut client = serve(&mut command).await;
             output(&think(&mut client, "fine").await);
             // A provider that repeats the key in its complaints.
@@ -28,7 +31,9 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
                 standin.always(Fault::Status {
                     code,
                     headers: BTreeMap::from([("x-echo".to_owned(), KEY.to_owned())]),
-                    body: format!("{{\"error\":{{\"message\":\"Incorrect key provided: {KEY}.\"}}}}"),
+                    body: format!(
+                        "{{\"error\":{{\"message\":\"Incorrect key provided: {KEY}.\"}}}}"
+                    ),
                 });
                 let answer = think(&mut client, "wrong").await.to_string();
                 assert!(!answer.contains(KEY), "{wire:?} {code}: {answer}");
@@ -41,7 +46,10 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
             assert!(log.contains("TRACE"), "the log is on");
             assert!(!log.contains(KEY), "{wire:?}: the key is in the log");
             let kept = std::fs::read(place.database()).unwrap();
-            assert!(!String::from_utf8_lossy(&kept).contains(KEY), "{wire:?}: it is in the database");
+            assert!(
+                !String::from_utf8_lossy(&kept).contains(KEY),
+                "{wire:?}: it is in the database"
+            );
         }
     }
 }
@@ -65,7 +73,10 @@ async fn a_key_is_not_shown_by_any_command() {
         }
         command.env("DELIBERATE_API_KEY", KEY);
         let ran = run(command.args(arguments)).await;
-        assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{arguments:?}: {ran:?}");
+        assert!(
+            !ran.stdout.contains(KEY) && !ran.stderr.contains(KEY),
+            "{arguments:?}: {ran:?}"
+        );
     }
 }
 

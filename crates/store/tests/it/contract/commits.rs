@@ -36,6 +36,7 @@ pub(crate) async fn no_changes_are_no_problem(it: Fixture) {
 pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
     let all = everything("there");
     commit(&*it.store, all.changes()).await;
+    commit(&*it.store, vec![Change::AddSession(session("spare"))]).await;
     let missing = || SessionId::from("missing");
     let bad = [
         Change::AddSession(session("there")),
@@ -65,13 +66,13 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
     for bad in bad {
         let shown = format!("{bad:?}");
         let mut changes = one_call("new");
-        changes.push(Change::DeleteSession("there".into()));
+        changes.push(Change::DeleteSession("spare".into()));
         changes.insert(1, bad);
         let outcome = it.store.commit(changes).await;
         assert!(outcome.is_err(), "{shown}");
         assert_eq!(
             session_names(&*it.store).await,
-            BTreeSet::from(["there".to_owned()])
+            BTreeSet::from(["spare", "there"].map(str::to_owned))
         );
         super::round_trip::assert_everything(&*it.store, &all).await;
         let records = it.store.invocations(None, ALL).await.unwrap();

@@ -51,7 +51,7 @@ pub(crate) async fn all_words_must_occur(it: Fixture) {
     assert_eq!(found(&*it.store, words("slow cache")).await, ["both"]);
     assert_eq!(found(&*it.store, words("slow cache hot")).await, [""; 0]);
     assert_eq!(
-        found(&*it.store, words("cach")).await,
+        found(&*it.store, words("cac")).await,
         [""; 0],
         "whole words only"
     );

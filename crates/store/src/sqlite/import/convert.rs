@@ -1,0 +1,334 @@
+//! Old rows to our changes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use deliberate_core::{
+    Branch, BranchId, BranchState, Change, Checkpoint, CrossRef, EdgeKind, Graph, GraphEdge,
+    GraphId, GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, SessionId, Spent,
+    StateSnapshot, Thought,
+};
+use serde_json::{Value, json};
+
+use super::{ImportReport, Imported, source::Old};
+use crate::{Store, StoreError};
+
+/// Turns one row into a change.
+pub(super) type Convert = fn(&mut Import, &Old) -> Result<Change, Refused>;
+
+/// Why a row is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// An earlier import took it.
+    Known,
+    /// It can't be: it is damaged, or belongs to something that is not there.
+    Left,
+}
+
+/// An import on its way.
+#[derive(Default)]
+pub(super) struct Import {
+    changes: Vec<Change>,
+    kinds: Vec<Imported>,
+    /// Ids taken so far; what refers to others is left out or unlinked.
+    taken: HashSet<String>,
+    known_sessions: HashSet<String>,
+    /// The branch each session follows, told when all branches are there.
+    follows: Vec<(Session, BranchId)>,
+    /// The graph of each node.
+    graph_of: HashMap<String, GraphId>,
+    graphs: HashSet<GraphId>,
+    other_modes: BTreeSet<String>,
+}
+
+impl Import {
+    /// Finds out which sessions an earlier import took.
+    pub(super) async fn note_known(
+        &mut self,
+        sessions: &[Old],
+        target: &dyn Store,
+    ) -> Result<(), StoreError> {
+        for id in sessions.iter().filter_map(|row| row.id::<SessionId>("id")) {
+            if target.session(&id).await?.is_some() {
+                self.known_sessions.insert(id.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts the rows of a table and keeps count.
+    pub(super) fn take(&mut self, table: &'static str, rows: &[Old], convert: Convert) {
+        let mut kind = Imported {
+            table,
+            taken: 0,
+            known: 0,
+            left: 0,
+        };
+        for row in rows {
+            match convert(self, row) {
+                Ok(change) => {
+                    kind.taken += 1;
+                    self.taken.extend(row.id("id"));
+                    self.changes.push(change);
+                }
+                Err(Refused::Known) => kind.known += 1,
+                Err(Refused::Left) => kind.left += 1,
+            }
+        }
+        self.kinds.push(kind);
+    }
+
+    /// The changes to commit, and what to tell the person.
+    pub(super) fn finish(mut self) -> (Vec<Change>, ImportReport) {
+        for (session, branch) in std::mem::take(&mut self.follows) {
+            if self.taken.contains(branch.as_str()) {
+                self.changes.push(Change::FollowBranch {
+                    session_id: session.id,
+                    branch_id: Some(branch),
+                    at: session.updated_at,
+                });
+            }
+        }
+        let mut notes = Vec::new();
+        if !self.other_modes.is_empty() {
+            let modes: Vec<_> = self.other_modes.into_iter().collect();
+            notes.push(format!(
+                "Sessions and thoughts of modes that do not exist here ({}) were taken as linear; \
+                 their own mode is kept in their metadata.",
+                modes.join(", ")
+            ));
+        }
+        if self.kinds.iter().any(|kind| kind.left > 0) {
+            notes.push(
+                "What was left belongs to sessions or branches that the old database no longer has."
+                    .to_owned(),
+            );
+        }
+        let report = ImportReport {
+            kinds: self.kinds,
+            notes,
+        };
+        (self.changes, report)
+    }
+
+    /// The session a row belongs to, if that is taken.
+    fn owner(&self, row: &Old) -> Result<SessionId, Refused> {
+        match row.text("session_id") {
+            Some(id) if self.taken.contains(&id) => Ok(id.into()),
+            Some(id) if self.known_sessions.contains(&id) => Err(Refused::Known),
+            _ => Err(Refused::Left),
+        }
+    }
+
+    /// A reference, under its name or the one later versions gave it, if its target is taken.
+    fn link<T: From<String>>(&self, row: &Old, names: [&str; 2]) -> Option<T> {
+        let id = names.into_iter().find_map(|name| row.text(name))?;
+        self.taken.contains(&id).then(|| id.into())
+    }
+
+    /// Why a row without a session of its own, whose ends are not taken, is refused.
+    fn without_ends(&self) -> Refused {
+        if self.known_sessions.is_empty() {
+            Refused::Left
+        } else {
+            Refused::Known
+        }
+    }
+
+    /// The mode by its old name, and metadata that remembers a name we do not have.
+    fn mode(&mut self, row: &Old) -> (Mode, Option<Value>) {
+        let name = row.text("mode").unwrap_or_default();
+        let metadata = row.json("metadata");
+        if let Ok(mode) = name.parse() {
+            return (mode, metadata);
+        }
+        let kept = json!({ "original_mode": name, "original_metadata": metadata });
+        self.other_modes.insert(name);
+        (Mode::Linear, Some(kept))
+    }
+
+    pub(super) fn session(&mut self, row: &Old) -> Result<Change, Refused> {
+        let id: SessionId = row.id("id").ok_or(Refused::Left)?;
+        if self.known_sessions.contains(id.as_str()) {
+            return Err(Refused::Known);
+        }
+        let (mode, metadata) = self.mode(row);
+        let session = Session {
+            id,
+            mode,
+            title: None,
+            created_at: row.time("created_at"),
+            updated_at: row.time("updated_at"),
+            active_branch_id: None,
+            metadata,
+        };
+        if let Some(branch) = row.id("active_branch_id") {
+            self.follows.push((session.clone(), branch));
+        }
+        Ok(Change::AddSession(session))
+    }
+
+    pub(super) fn branch(&mut self, row: &Old) -> Result<Change, Refused> {
+        let state = row.text("state").unwrap_or_default();
+        Ok(Change::AddBranch(Branch {
+            session_id: self.owner(row)?,
+            id: row.id("id").ok_or(Refused::Left)?,
+            name: row.text("name"),
+            parent_id: self.link(row, ["parent_id", "parent_branch_id"]),
+            state: state.parse().unwrap_or(BranchState::Active),
+            confidence: row.score("confidence"),
+            priority: row.integer("priority"),
+            created_at: row.time("created_at"),
+            updated_at: row.time("updated_at"),
+            metadata: row.json("metadata"),
+        }))
+    }
+
+    pub(super) fn thought(&mut self, row: &Old) -> Result<Change, Refused> {
+        let session_id = self.owner(row)?;
+        let (mode, metadata) = self.mode(row);
+        Ok(Change::AddThought(Thought {
+            id: row.id("id").ok_or(Refused::Left)?,
+            session_id,
+            input: None,
+            content: row.text("content").ok_or(Refused::Left)?,
+            confidence: row.score("confidence"),
+            mode,
+            parent_id: self.link(row, ["parent_id", "parent_thought_id"]),
+            branch_id: self.link(row, ["branch_id", "branch"]),
+            created_at: row.time("created_at"),
+            metadata,
+        }))
+    }
+
+    pub(super) fn cross_ref(&mut self, row: &Old) -> Result<Change, Refused> {
+        let ends = (
+            self.link(row, ["from_branch", "from_branch_id"]),
+            self.link(row, ["to_branch", "to_branch_id"]),
+        );
+        let (Some(from_branch), Some(to_branch)) = ends else {
+            return Err(self.without_ends());
+        };
+        let kind = row.text("ref_type").unwrap_or_default();
+        Ok(Change::AddCrossRef(CrossRef {
+            id: row.id("id").ok_or(Refused::Left)?,
+            from_branch,
+            to_branch,
+            ref_type: kind.parse().unwrap_or(RefKind::Extends),
+            reason: row.text("reason"),
+            strength: row.score("strength"),
+            created_at: row.time("created_at"),
+        }))
+    }
+
+    pub(super) fn checkpoint(&mut self, row: &Old) -> Result<Change, Refused> {
+        Ok(Change::AddCheckpoint(Checkpoint {
+            session_id: self.owner(row)?,
+            id: row.id("id").ok_or(Refused::Left)?,
+            branch_id: self.link(row, ["branch_id", "branch"]),
+            name: row.text("name").unwrap_or_default(),
+            description: row.text("description"),
+            snapshot: row.json("snapshot").unwrap_or(Value::Null),
+            created_at: row.time("created_at"),
+        }))
+    }
+
+    pub(super) fn snapshot(&mut self, row: &Old) -> Result<Change, Refused> {
+        let data = row.json("data").or_else(|| row.json("state_data"));
+        Ok(Change::AddSnapshot(StateSnapshot {
+            session_id: self.owner(row)?,
+            id: row.id("id").ok_or(Refused::Left)?,
+            parent_id: self.link(row, ["parent_id", "parent_snapshot_id"]),
+            snapshot_type: row.text("snapshot_type").unwrap_or_default(),
+            description: row.text("description"),
+            data: data.unwrap_or(Value::Null),
+            created_at: row.time("created_at"),
+        }))
+    }
+
+    pub(super) fn node(&mut self, row: &Old) -> Result<Change, Refused> {
+        let session_id = self.owner(row)?;
+        let id: String = row.id("id").ok_or(Refused::Left)?;
+        let content = row.text("content").ok_or(Refused::Left)?;
+        let graph_id = self.graph(row, &session_id);
+        self.graph_of.insert(id.clone(), graph_id.clone());
+        let kind = row.text("node_type").unwrap_or_default();
+        Ok(Change::AddNode(GraphNode {
+            id: id.into(),
+            graph_id,
+            session_id,
+            content,
+            node_type: kind.parse().unwrap_or(NodeKind::Thought),
+            score: row.number("score").map(Score::from_model),
+            depth: row.integer("depth"),
+            is_active: row.flag("is_active"),
+            is_terminal: row.flag("is_terminal"),
+            created_at: row.time("created_at"),
+            metadata: row.json("metadata"),
+        }))
+    }
+
+    /// The node's graph, added when it is first met. Released versions of the old server kept no
+    /// graph ids, so the nodes of a session become one graph.
+    fn graph(&mut self, row: &Old, session_id: &SessionId) -> GraphId {
+        let id = row
+            .id("graph_id")
+            .unwrap_or_else(|| GraphId::from(format!("graph-of-{session_id}")));
+        if self.graphs.insert(id.clone()) {
+            self.changes.push(Change::AddGraph(Graph {
+                id: id.clone(),
+                session_id: session_id.clone(),
+                problem: None,
+                config: json!({}),
+                created_at: row.time("created_at"),
+                updated_at: row.time("created_at"),
+            }));
+        }
+        id
+    }
+
+    pub(super) fn edge(&mut self, row: &Old) -> Result<Change, Refused> {
+        let from: Option<String> = self.link(row, ["from_node", "from_node_id"]);
+        let to: Option<String> = self.link(row, ["to_node", "to_node_id"]);
+        let graph = from.as_ref().and_then(|from| self.graph_of.get(from));
+        let (Some(from), Some(to), Some(graph)) = (from.clone(), to, graph) else {
+            return Err(self.without_ends());
+        };
+        let kind = row.text("edge_type").unwrap_or_default();
+        Ok(Change::AddEdge(GraphEdge {
+            id: row.id("id").ok_or(Refused::Left)?,
+            graph_id: graph.clone(),
+            from_node: from.into(),
+            to_node: to.into(),
+            edge_type: kind.parse().unwrap_or(EdgeKind::Generates),
+            weight: row.number("weight").map_or(Score::ONE, Score::from_model),
+            created_at: row.time("created_at"),
+            metadata: row.json("metadata"),
+        }))
+    }
+
+    pub(super) fn invocation(&mut self, row: &Old) -> Result<Change, Refused> {
+        let session: Option<SessionId> = row.id("session_id");
+        let known = match &session {
+            Some(id) => self.known_sessions.contains(id.as_str()),
+            // Calls without a session came along with the first import.
+            None => !self.known_sessions.is_empty(),
+        };
+        if known {
+            return Err(Refused::Known);
+        }
+        Ok(Change::AddInvocation(Invocation {
+            id: row.id("id").ok_or(Refused::Left)?,
+            session_id: session,
+            tool_name: row.text("tool_name").unwrap_or_default(),
+            input: row.json("input").unwrap_or(Value::Null),
+            output: row.json("output"),
+            pipe_name: row.text("pipe_name"),
+            latency_ms: row.number("latency_ms").map(|_| row.integer("latency_ms")),
+            success: row.flag("success"),
+            error: row.text("error"),
+            error_code: None,
+            spent: Spent::default(),
+            created_at: row.time("created_at"),
+        }))
+    }
+}
