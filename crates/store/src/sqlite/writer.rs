@@ -1,7 +1,7 @@
 //! The one connection that writes.
 //!
 //! Commits queue up; the writer takes all that wait, gives each a savepoint of its own inside
-//! one transaction, and ends it with one fsync. A commit that fails is rolled back to its
+//! one transaction, and ends them with one fsync. A commit that fails is rolled back to its
 //! savepoint and spoils no other.
 
 use std::time::Duration;
@@ -86,19 +86,21 @@ async fn write_all(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Jo
 }
 
 async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
-    let outcomes = match write_once(connection, &jobs).await {
-        Ok(outcomes) => outcomes,
-        // A link that is checked only at the end is broken; whose it is shows when each one
-        // stands alone.
-        Err(StoreError::Conflict { .. }) if jobs.len() > 1 => {
-            let mut outcomes = Vec::with_capacity(jobs.len());
-            for job in &jobs {
-                let alone = write_once(connection, std::slice::from_ref(job)).await;
-                outcomes.push(alone.and_then(|outcomes| outcomes.into_iter().collect()));
+    let outcomes = match jobs.as_slice() {
+        [one] => vec![write_alone(connection, &one.changes).await],
+        many => match write_shared(connection, many).await {
+            Ok(outcomes) => outcomes,
+            // A link that is checked only at the end is broken; whose it is shows when each one
+            // stands alone.
+            Err(StoreError::Conflict { .. }) => {
+                let mut outcomes = Vec::with_capacity(many.len());
+                for job in many {
+                    outcomes.push(write_alone(connection, &job.changes).await);
+                }
+                outcomes
             }
-            outcomes
-        }
-        Err(error) => jobs.iter().map(|_| Err(error.clone())).collect(),
+            Err(error) => many.iter().map(|_| Err(error.clone())).collect(),
+        },
     };
     for (job, outcome) in jobs.into_iter().zip(outcomes) {
         // The caller may have gone; what was committed stays committed.
@@ -106,23 +108,45 @@ async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
     }
 }
 
+async fn write_alone(
+    connection: &mut SqliteConnection,
+    changes: &[Change],
+) -> Result<(), StoreError> {
+    begin(connection).await?;
+    let written = apply(connection, changes).await;
+    end(connection, written).await
+}
+
 /// Writes the jobs in one transaction: what became of each, or why nothing of any is there.
-async fn write_once(
+async fn write_shared(
     connection: &mut SqliteConnection,
     jobs: &[Job],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-    let ended = async {
-        begin(connection).await?;
-        let mut outcomes = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            outcomes.push(write_one(connection, &job.changes).await?);
+    begin(connection).await?;
+    let mut outcomes = Ok(Vec::with_capacity(jobs.len()));
+    for job in jobs {
+        let written = write_one(connection, &job.changes).await;
+        outcomes = outcomes.and_then(|mut outcomes| {
+            outcomes.push(written?);
+            Ok(outcomes)
+        });
+        if outcomes.is_err() {
+            break;
         }
-        run(connection, "COMMIT").await?;
-        Ok(outcomes)
     }
-    .await;
+    end(connection, outcomes).await
+}
+
+/// Ends the transaction: by a commit if all went well, else so that the next one starts clean.
+async fn end<T>(
+    connection: &mut SqliteConnection,
+    written: Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let ended = match written {
+        Ok(value) => run(connection, "COMMIT").await.map(|()| value),
+        Err(error) => Err(error),
+    };
     if ended.is_err() {
-        // Whatever state the transaction is in, the next one must start clean.
         drop(run(connection, "ROLLBACK").await);
     }
     ended

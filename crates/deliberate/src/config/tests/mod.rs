@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::load::Entry;
 use super::origin::Origin;
-use super::{ConfigErrors, Environment, Flags, Loaded, Settings};
+use super::{Environment, Loaded, Settings, error::ConfigErrors, flags::Flags};
 
 mod documents;
 mod mistakes;

@@ -162,26 +162,3 @@ async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
     assert_eq!(standin.asks().len(), 2);
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
-
-#[tokio::test]
-async fn the_id_of_a_cancelled_call_may_be_used_again_at_once() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
-    for number in 0..20 {
-        standin.push(Fault::Hang);
-        let call = |content: &str| {
-            let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
-            json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params })
-        };
-        client.send(&call("never mind")).await.unwrap();
-        eventually("the ask is under way", || standin.in_flight() == 1).await;
-        cancel(&mut client, "same").await;
-        client.send(&call("this instead")).await.unwrap();
-        let answer = client.response("same").await.unwrap();
-        assert!(
-            text(&answer, "content").contains("this instead"),
-            "{number}: {answer}"
-        );
-    }
-    assert_eq!(end(client).await, [] as [Value; 0]);
-}
