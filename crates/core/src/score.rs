@@ -73,6 +73,15 @@ impl JsonSchema for Score {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelScore(pub Score);
 
+impl ModelScore {
+    /// For a field that may be missing: a score that can't be understood ("very") is none, rather
+    /// than the loss of all the rest that a model said.
+    pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        let written = serde_json::Value::deserialize(deserializer)?;
+        Ok(serde_json::from_value(written).ok())
+    }
+}
+
 impl<'de> Deserialize<'de> for ModelScore {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

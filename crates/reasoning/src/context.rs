@@ -62,9 +62,12 @@ fn select(
     let mut left = budget.saturating_sub(anchor.as_ref().map_or(0, |(_, step)| step.tokens()));
     let mut steps = Vec::new();
     let mut reached_anchor = anchor.is_none();
-    for thought in newest.into_iter().take(MOST_STEPS as usize) {
+    for thought in newest {
         if anchor.as_ref().is_some_and(|(id, _)| *id == thought.id) {
             reached_anchor = true;
+            break;
+        }
+        if steps.len() == MOST_STEPS as usize {
             break;
         }
         let step = PastStep::cut(&thought, share);

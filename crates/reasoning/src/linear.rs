@@ -8,7 +8,7 @@ use deliberate_core::{
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use crate::{
@@ -49,20 +49,35 @@ pub struct Output {
 /// What the model is asked for. `confidence` and `metadata` are what pipes written for the
 /// original server answer; they are understood but not asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
+// All is asked for, though an answer without some of it can be used.
+#[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
 struct Step {
     /// The next step of the reasoning
     #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "something")]
     thought: String,
     /// How sure you are, 0 to 100
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
     #[schemars(with = "ModelScore")]
     confidence_percent: Option<ModelScore>,
     /// What is most likely to be wrong with it
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
     #[schemars(skip)]
     confidence: Option<ModelScore>,
     #[schemars(skip)]
     metadata: Option<Value>,
+}
+
+/// Text that says something. The schema can't see that blanks say nothing; refused here, they are
+/// asked for again.
+fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.trim().is_empty() {
+        return Err(de::Error::custom("`thought` must not be blank"));
+    }
+    Ok(text)
 }
 
 impl Step {

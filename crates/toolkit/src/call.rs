@@ -7,7 +7,7 @@ use std::{
 
 use deliberate_core::{Session, SessionId, Spent, Timestamp};
 use deliberate_store::Store;
-use deliberate_thinker::{Ask, ClientDriven, Reply, Thinker, ask_for};
+use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
 use serde::de::DeserializeOwned;
 use tokio::{sync::OnceCell, time::Instant};
 
@@ -147,6 +147,7 @@ impl Call {
             }
             Err(failed) => {
                 self.charge(thinker.name(), &failed.replies);
+                self.charge_unanswered(thinker.name(), &failed.error);
                 Err(failed.error.into())
             }
         }
@@ -185,6 +186,20 @@ impl Call {
                 spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
             }
         }
+    }
+
+    /// An ask that never came back was an ask; of the two errors that are not that, one says that
+    /// a reply came, the other that nobody was asked.
+    fn charge_unanswered(&self, thinker: &str, error: &ThinkError) {
+        if matches!(
+            error,
+            ThinkError::InvalidResponse { .. } | ThinkError::Pending
+        ) {
+            return;
+        }
+        let mut bill = self.bill.lock().unwrap_or_else(PoisonError::into_inner);
+        bill.pipe.get_or_insert_with(|| thinker.to_owned());
+        bill.spent.model_calls += 1;
     }
 
     pub(crate) fn bill(&self) -> Bill {

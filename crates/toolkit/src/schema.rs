@@ -77,6 +77,11 @@ fn slim(schema: &mut Value) {
             if fields.get("default") == Some(&Value::Null) {
                 fields.remove("default");
             }
+            if let Some(words) = words_of(fields) {
+                fields.shift_remove("oneOf");
+                fields.insert("type".to_owned(), "string".into());
+                fields.insert("enum".to_owned(), words);
+            }
             for (key, value) in fields.iter_mut() {
                 // The names of properties are the caller's words, not keywords.
                 if key == "properties" {
@@ -93,6 +98,16 @@ fn slim(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(slim),
         _ => {}
     }
+}
+
+/// The words of a choice that is written as one constant each, because its words are documented
+/// in the code. As a list they take less room, and an error can name them.
+fn words_of(fields: &Map<String, Value>) -> Option<Value> {
+    let choices = fields.get("oneOf")?.as_array()?;
+    choices
+        .iter()
+        .map(|choice| choice.get("const").filter(|word| word.is_string()).cloned())
+        .collect()
 }
 
 fn is_numeric(kind: &Value) -> bool {
@@ -113,6 +128,20 @@ fn without_null(schema: &mut Value) {
                 if let [only] = kinds.as_slice() {
                     let only = only.clone();
                     fields.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(words)) = fields.get_mut("enum") {
+                words.retain(|word| !word.is_null());
+            }
+            if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
+                choices.retain(|choice| choice.get("type") != Some(&json!("null")));
+                // The only choice is no choice.
+                if let [Value::Object(only)] = choices.as_slice() {
+                    let only = only.clone();
+                    fields.shift_remove("anyOf");
+                    only.into_iter().for_each(|(key, value)| {
+                        fields.entry(key).or_insert(value);
+                    });
                 }
             }
             fields.iter_mut().for_each(|(_, value)| without_null(value));
@@ -343,7 +372,7 @@ mod tests {
         );
         assert_eq!(schema["required"], json!(["content"]));
         assert_eq!(schema["additionalProperties"], json!(false));
-        assert!(!schema.to_string().contains("$"));
+        assert!(!schema.to_string().contains('$'));
     }
 
     #[test]

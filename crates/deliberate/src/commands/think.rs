@@ -139,7 +139,10 @@ fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
 
 fn explained(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ToolError>().map(ToolError::hint) {
-        Some(Some(hint)) => anyhow::anyhow!("{error}. {hint}"),
+        // Hints are written for callers of tools.
+        Some(Some(hint)) => {
+            anyhow::anyhow!("{error}. {}", hint.replace("session_id", "--session"))
+        }
         _ => error,
     }
 }

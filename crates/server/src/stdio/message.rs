@@ -30,6 +30,10 @@ const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 const INVALID_PARAMS: i32 = -32_602;
 
+/// Messages that are read from one line. There should be one; a line of a million would make a
+/// million answers.
+const MOST_ON_A_LINE: usize = 64;
+
 /// The parts of a JSON-RPC message that decide what it is.
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -100,6 +104,11 @@ pub fn read_line(line: &[u8]) -> Vec<Incoming> {
         let from = values.byte_offset();
         match values.next() {
             None => return found,
+            Some(_) if found.len() >= MOST_ON_A_LINE => {
+                let message = format!("more than {MOST_ON_A_LINE} messages on one line");
+                found.push(reject(None, INVALID_REQUEST, &message));
+                return found;
+            }
             Some(Ok(value)) => read_value(value.get(), &mut found),
             Some(Err(error)) => {
                 let rest = line.get(from..).unwrap_or_default();
@@ -135,7 +144,7 @@ fn read_batch(text: &str, found: &mut Vec<Incoming>) {
     const REFUSED: &str = "batches are not supported; send one message on a line";
     let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     let before = found.len();
-    for item in items {
+    for item in items.into_iter().take(MOST_ON_A_LINE) {
         if let Some(id) = scan_id(item.get().as_bytes()) {
             found.push(reject(Some(id), INVALID_REQUEST, REFUSED));
         }

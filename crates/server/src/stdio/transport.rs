@@ -32,6 +32,10 @@ const CHUNK: usize = 64 * 1024;
 /// answers is not read further.
 const REJECTIONS: usize = 64;
 
+/// Requests that may be running or waiting for their answer to be written. A client that sends
+/// more, or does not read its answers, is not read further until there is room.
+const REQUESTS: usize = 512;
+
 pub(super) struct StdioTransport<R, W> {
     input: R,
     output: Arc<Output<W>>,
@@ -138,6 +142,9 @@ where
                 }
                 continue;
             }
+            if self.front_is_request() && !self.room_for_request().await {
+                return None;
+            }
             let Some(Incoming::Message(message)) = self.queue.pop_front() else {
                 return None;
             };
@@ -145,6 +152,37 @@ where
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
                 Err(rejection) => self.queue.push_front(Incoming::Rejected(rejection)),
+            }
+        }
+    }
+
+    fn front_is_request(&self) -> bool {
+        match self.queue.front() {
+            Some(Incoming::Message(message)) => {
+                matches!(message.as_ref(), JsonRpcMessage::Request(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Waits until another request may run; false if it is time to stop.
+    async fn room_for_request(&mut self) -> bool {
+        loop {
+            let changed = self.output.changed.notified();
+            if self.output.at_work() < REQUESTS {
+                return true;
+            }
+            match self.stage {
+                Stage::Fresh | Stage::Open => tokio::select! {
+                    biased;
+                    () = changed => {}
+                    () = self.options.shutdown.cancelled() => return false,
+                },
+                Stage::Ending { until } => {
+                    if tokio::time::timeout_at(until, changed).await.is_err() {
+                        return false;
+                    }
+                }
             }
         }
     }
@@ -301,13 +339,16 @@ impl<W> Output<W> {
         self.changed.notify_waiters();
     }
 
+    /// Requests that run, and answers that are being written.
+    fn at_work(&self) -> usize {
+        self.running().len() + self.sending.load(Ordering::Acquire)
+    }
+
     async fn wait_until_idle(&self, until: Instant) {
         loop {
             let changed = self.changed.notified();
             // Answers and rejections on their way count as work too.
-            let idle = self.running().is_empty()
-                && self.sending.load(Ordering::Acquire) == 0
-                && self.rejections.available_permits() == REJECTIONS;
+            let idle = self.at_work() == 0 && self.rejections.available_permits() == REJECTIONS;
             if idle {
                 return;
             }

@@ -67,6 +67,11 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Whether the fence of a code block stands here.
+    pub(super) fn starts_fence(&self) -> bool {
+        self.rest().starts_with("```")
+    }
+
     /// Whether a comment begins here.
     pub(super) fn starts_comment(&self) -> bool {
         let rest = self.rest();

@@ -103,7 +103,7 @@ impl Parser<'_> {
     }
 
     fn key(&mut self) -> Option<(String, Place)> {
-        let first = self.at.peek()?;
+        let first = self.at.peek().filter(|_| !self.at.starts_fence())?;
         if is_quote(first) {
             let key = read_string(&mut self.at, Place::Key, self.escapes);
             return Some((key, Place::Member));
@@ -153,6 +153,8 @@ impl Parser<'_> {
             '{' | '[' if depth >= MAX_DEPTH => Err(Hopeless),
             '{' => self.object(depth + 1).map(Some),
             '[' => self.array(depth + 1, bare).map(Some),
+            // The end of the block the object stands in; a backtick alone may be a quote.
+            '`' if self.at.starts_fence() => Err(Hopeless),
             c if is_quote(c) => {
                 let text = read_string(&mut self.at, place, self.escapes);
                 Ok(Some(Value::String(text)))

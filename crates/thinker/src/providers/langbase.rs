@@ -132,6 +132,14 @@ impl Langbase {
             self.make(&pipe, ask, deadline).await?;
             answered = self.http.send(&request, deadline).await?;
         }
+        // Threads are forgotten in time; the conversation goes on in a new one, since what it was
+        // about travels with the ask.
+        if answered.status == 404 && ask.thread.is_some() {
+            let mut fresh = ask.clone();
+            fresh.thread = None;
+            let request = Request::post("/v1/pipes/run", &run_body(&pipe, &fresh));
+            answered = self.http.send(&request, deadline).await?;
+        }
         self.read(&answered, pipe)
     }
 

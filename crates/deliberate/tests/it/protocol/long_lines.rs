@@ -85,16 +85,26 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
     assert_eq!(end(client).await, [] as [Value; 0]);
 }
 
-/// A line of the greatest length, full of the shortest messages.
+/// A line of the greatest length, full of the shortest messages: the first ones are answered, the
+/// rest with one word.
 #[tokio::test]
 async fn a_line_of_countless_messages_is_answered_in_little_memory() {
-    const COUNT: usize = 32_000;
+    const ANSWERED: usize = 64;
     let place = Place::new();
-    let mut command = place.command();
-    command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
-    let mut client = serve(&mut command).await;
-    client.send_line(&"{}".repeat(COUNT)).await.unwrap();
+    let mut client = serve(&mut place.command()).await;
+    client.send_line(&"{}".repeat(2_000_000)).await.unwrap();
     assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
     assert!(client.resident_kib().unwrap() < MOST_KIB);
-    assert_eq!(end(client).await.len(), COUNT);
+    let answers = end(client).await;
+    assert_eq!(answers.len(), ANSWERED + 1);
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer["error"]["code"] == -32_600)
+    );
+    let last = answers.iter().filter(|answer| {
+        let message = answer["error"]["message"].as_str().unwrap();
+        message.contains("more than 64 messages")
+    });
+    assert_eq!(last.count(), 1);
 }

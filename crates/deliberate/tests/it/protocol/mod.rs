@@ -7,3 +7,4 @@ mod ids;
 mod lines;
 mod long_lines;
 mod requests;
+mod sampling;

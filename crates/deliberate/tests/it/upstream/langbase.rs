@@ -170,3 +170,16 @@ async fn a_session_whose_thread_is_forgotten_can_be_continued() {
     );
     end(client).await;
 }
+
+#[tokio::test]
+async fn a_pipe_that_stays_missing_is_an_error_after_one_attempt_to_make_it() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    standin.always(Fault::status(404));
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let answer = think(&mut client, "anyone?").await;
+    assert_eq!(failure(&answer).code, "ApiError");
+    assert!(failure(&answer).text.contains("404"), "{answer}");
+    assert_eq!((standin.asks().len(), standin.creations().len()), (2, 1));
+    end(client).await;
+    assert_eq!(place.kept().await, (0, 0));
+}

@@ -1,0 +1,92 @@
+//! `reasoning_linear`: what a model is shown of the past stays bounded.
+
+use deliberate_core::Mode;
+use deliberate_toolkit::Bounds;
+use serde_json::json;
+
+use crate::desk::Desk;
+
+const GAP: &str = "(steps in between are left out)";
+
+/// What the model is shown in the step after `steps` steps of `words` words each.
+async fn shown_after(steps: usize, words: usize, bounds: Bounds) -> String {
+    let desk = Desk::with(bounds);
+    let text = |number: usize| format!("step {number}: {}", "word ".repeat(words));
+    desk.has_session(
+        Mode::Linear,
+        (1..=steps).map(|number| (format!("input {number}."), text(number))),
+    )
+    .await;
+    desk.think(json!({ "content": "next", "session_id": "s" }))
+        .await;
+    desk.last_asked().messages.remove(0).text
+}
+
+fn steps_in(shown: &str) -> usize {
+    shown.matches("<step").count()
+}
+
+#[tokio::test]
+async fn the_ask_of_step_two_hundred_is_no_longer_than_that_of_step_fifty() {
+    for words in [5, 50, 500] {
+        let fifty = shown_after(49, words, Bounds::default()).await.len();
+        let two_hundred = shown_after(199, words, Bounds::default()).await.len();
+        let two_thousand = shown_after(1_999, words, Bounds::default()).await.len();
+        let bar = fifty * 12 / 10;
+        assert!(two_hundred <= bar, "{two_hundred} bytes against {fifty}");
+        assert!(two_thousand <= bar, "{two_thousand} bytes against {fifty}");
+    }
+}
+
+#[tokio::test]
+async fn long_steps_are_cut_and_keep_to_the_budget() {
+    let bounds = Bounds {
+        context_tokens: 2_000,
+        ..Bounds::default()
+    };
+    let shown = shown_after(30, 20_000, bounds).await;
+    assert!(
+        deliberate_core::approximate_tokens(&shown) < 2_500,
+        "{} bytes",
+        shown.len()
+    );
+    assert!(shown.contains("input 1.") && shown.contains("input 30."));
+    assert!(shown.contains(" […]") && shown.contains(GAP));
+    assert!(
+        steps_in(&shown) >= 3,
+        "one long step does not push out all others"
+    );
+}
+
+#[tokio::test]
+async fn the_gap_is_mentioned_only_where_there_is_one() {
+    for (steps, shown_steps, gap) in [
+        (1, 1, false),
+        (2, 2, false),
+        (24, 24, false),
+        (25, 25, false),
+        (26, 25, true),
+        (100, 25, true),
+    ] {
+        let shown = shown_after(steps, 3, Bounds::default()).await;
+        assert_eq!(
+            (steps_in(&shown), shown.contains(GAP)),
+            (shown_steps, gap),
+            "{steps} steps"
+        );
+        assert!(shown.contains("input 1.") && shown.contains(&format!("input {steps}.")));
+    }
+}
+
+#[tokio::test]
+async fn even_the_smallest_budget_leaves_the_question() {
+    for context_tokens in [0, 1, 20] {
+        let bounds = Bounds {
+            context_tokens,
+            ..Bounds::default()
+        };
+        let shown = shown_after(30, 1_000, bounds).await;
+        assert!(shown.ends_with("<given>\nnext\n</given>"), "{shown}");
+        assert!(shown.len() < 1_000, "{shown}");
+    }
+}

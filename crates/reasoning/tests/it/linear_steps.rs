@@ -1,0 +1,318 @@
+//! `reasoning_linear`: sessions, steps and the links between them.
+
+use deliberate_core::{Mode, Session, Thought, Timestamp};
+use deliberate_testkit::CountingIds;
+use deliberate_toolkit::{Answer, Bounds, Caller};
+use serde_json::{Value, json};
+
+use crate::desk::{ALL, Desk, says, step};
+
+fn id(number: u64) -> String {
+    CountingIds::nth(number).to_string()
+}
+
+fn moment(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+#[tokio::test]
+async fn the_first_step_begins_a_session_with_a_title() {
+    let desk = Desk::new();
+    desk.will_say([says(&step(" It is a prime. "))]);
+    let content = "  Is 17\n\n  a prime?  ";
+    let output = desk.think(json!({ "content": content })).await;
+    assert_eq!(
+        output,
+        json!({
+            "thought_id": id(2),
+            "session_id": id(1),
+            "content": "It is a prime.",
+            "confidence": 0.7,
+            "previous_thought": null,
+        })
+    );
+    let session = desk.store.session(&id(1).into()).await.unwrap().unwrap();
+    assert_eq!(
+        session,
+        Session {
+            id: id(1).into(),
+            mode: Mode::Linear,
+            title: Some("Is 17 a prime?".to_owned()),
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+            active_branch_id: None,
+            metadata: None,
+        }
+    );
+    let thought = desk.only_thought().await;
+    assert_eq!(
+        thought,
+        Thought {
+            id: id(2).into(),
+            session_id: id(1).into(),
+            input: Some(content.to_owned()),
+            content: "It is a prime.".to_owned(),
+            confidence: deliberate_core::Score::new(0.7).unwrap(),
+            mode: Mode::Linear,
+            parent_id: None,
+            branch_id: None,
+            created_at: thought.created_at,
+            metadata: Some(json!({ "weakest_point": "a guess" })),
+        }
+    );
+    let start = moment("2026-01-01T00:00:00Z");
+    assert!(session.created_at >= start && thought.created_at <= start.plus_micros(100_000));
+    let record = desk.last_record().await;
+    assert_eq!(record.session_id, Some(id(1).into()));
+    assert_eq!(record.output, Some(output));
+}
+
+#[tokio::test]
+async fn every_step_is_linked_to_the_one_before() {
+    let desk = Desk::new();
+    let first = desk.think(json!({ "content": "one" })).await;
+    let session = &first["session_id"];
+    let mut previous = first.clone();
+    for content in ["two", "three", "four"] {
+        let next = desk
+            .think(json!({ "content": content, "session_id": session }))
+            .await;
+        assert_eq!(next["session_id"], *session);
+        assert_eq!(next["previous_thought"], previous["thought_id"]);
+        previous = next;
+    }
+    let thoughts = desk.thoughts().await;
+    let parents: Vec<_> = thoughts.iter().map(|it| it.parent_id.clone()).collect();
+    let ids: Vec<_> = thoughts.iter().map(|it| Some(it.id.clone())).collect();
+    assert_eq!(parents[0], None);
+    assert_eq!(parents[1..], ids[..3]);
+    let inputs: Vec<_> = thoughts
+        .iter()
+        .map(|it| it.input.as_deref().unwrap())
+        .collect();
+    assert_eq!(inputs, ["one", "two", "three", "four"]);
+    assert_eq!(desk.store.sessions(ALL).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_step_moves_its_session_to_the_front() {
+    let desk = Desk::new();
+    let first = desk.think(json!({ "content": "one" })).await;
+    desk.think(json!({ "content": "another session" })).await;
+    desk.think(json!({ "content": "two", "session_id": first["session_id"] }))
+        .await;
+    let sessions = desk.store.sessions(ALL).await.unwrap();
+    let seen: Vec<_> = sessions
+        .iter()
+        .map(|entry| (entry.session.title.as_deref().unwrap(), entry.thoughts))
+        .collect();
+    assert_eq!(seen, [("one", 2), ("another session", 1)]);
+}
+
+#[tokio::test]
+async fn a_long_title_is_cut_between_characters() {
+    let desk = Desk::new();
+    desk.think(json!({ "content": "思考 ".repeat(100) })).await;
+    let title = desk.store.sessions(ALL).await.unwrap()[0]
+        .session
+        .title
+        .clone()
+        .unwrap();
+    assert_eq!(title.chars().count(), 80);
+    assert!(
+        title.starts_with("思考 思考") && title.ends_with(" […]"),
+        "{title}"
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_session_is_an_error_and_makes_no_session() {
+    let desk = Desk::new();
+    let long = "x".repeat(1_000_000);
+    for unknown in ["nothing", "", " ", "'; DROP TABLE sessions; --", &long] {
+        let error = desk
+            .fail(json!({ "content": "x", "session_id": unknown }))
+            .await;
+        assert_eq!(error.code(), "SessionNotFound");
+        assert!(error.to_string().len() < 200);
+        assert_eq!(
+            error.hint().unwrap(),
+            "Leave session_id out to begin a new session, or use one that a call answered."
+        );
+        let record = desk.last_record().await;
+        assert_eq!(record.error_code.as_deref(), Some("SessionNotFound"));
+        assert_eq!(record.session_id, None);
+    }
+    desk.assert_empty().await;
+    assert_eq!(desk.asked(), [], "nobody is asked for nothing");
+}
+
+#[tokio::test]
+async fn a_session_of_another_mode_is_refused() {
+    for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Linear) {
+        let desk = Desk::new();
+        desk.has_session(mode, [("in", "out")]).await;
+        let error = desk
+            .fail(json!({ "content": "x", "session_id": "s" }))
+            .await;
+        assert_eq!(error.code(), "WrongMode");
+        assert_eq!(
+            error.to_string(),
+            format!("session \"s\" is in {mode} mode, and this tool works on linear sessions")
+        );
+        assert_eq!(desk.thoughts().await.len(), 1);
+        assert_eq!(desk.asked(), []);
+    }
+}
+
+#[tokio::test]
+async fn content_that_says_nothing_is_refused() {
+    let desk = Desk::new();
+    for blank in ["", " ", "\n\t \u{a0}\u{2003}"] {
+        let error = desk.fail(json!({ "content": blank })).await;
+        assert_eq!(error.code(), "Validation");
+        assert!(
+            error.to_string().starts_with("content: must not be empty"),
+            "{error}"
+        );
+    }
+    let error = desk.fail(json!({})).await;
+    assert_eq!(error.to_string(), "content: is required");
+    desk.assert_empty().await;
+    assert_eq!(desk.asked(), []);
+}
+
+#[tokio::test]
+async fn content_is_measured_in_characters() {
+    let desk = Desk::with(Bounds {
+        content_chars: 100,
+        ..Bounds::default()
+    });
+    desk.think(json!({ "content": "思".repeat(100) })).await;
+    for long in ["思".repeat(101), "x".repeat(101), "x".repeat(5_000_000)] {
+        let error = desk.fail(json!({ "content": long })).await;
+        assert_eq!(error.code(), "Validation");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("content: must have at most 100 characters"),
+            "{text}"
+        );
+        assert!(text.len() < 400);
+    }
+    assert_eq!(desk.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_threshold_outside_its_range_is_refused() {
+    let desk = Desk::new();
+    for confidence in [
+        json!(-0.1),
+        json!(1.1),
+        json!(85),
+        json!(1e308),
+        json!("high"),
+    ] {
+        let error = desk
+            .fail(json!({ "content": "x", "confidence": confidence }))
+            .await;
+        assert_eq!(error.code(), "Validation", "{confidence}");
+    }
+    desk.assert_empty().await;
+}
+
+#[tokio::test]
+async fn the_providers_conversation_is_continued() {
+    let desk = Desk::new();
+    let on = |thread: Option<&str>| deliberate_thinker::Reply {
+        thread: thread.map(str::to_owned),
+        ..says(&step("so"))
+    };
+    desk.will_say([
+        on(Some("th-1")),
+        on(None),
+        on(Some("th-1")),
+        on(Some("th-2")),
+        on(None),
+    ]);
+    let first = desk.think(json!({ "content": "one" })).await;
+    let session = || async {
+        let id = first["session_id"].as_str().unwrap().into();
+        desk.store.session(&id).await.unwrap().unwrap()
+    };
+    assert_eq!(session().await.metadata, Some(json!({ "thread": "th-1" })));
+    for thread in ["th-1", "th-1", "th-2", "th-2"] {
+        desk.think(json!({ "content": "more", "session_id": first["session_id"] }))
+            .await;
+        assert_eq!(session().await.metadata, Some(json!({ "thread": thread })));
+    }
+    let threads: Vec<_> = desk.asked().into_iter().map(|ask| ask.thread).collect();
+    let sent = |thread: &str| Some(thread.to_owned());
+    assert_eq!(
+        threads,
+        [None, sent("th-1"), sent("th-1"), sent("th-1"), sent("th-2")]
+    );
+    assert_eq!(session().await.title.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
+    let desk = Desk::new();
+    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let mut session = desk.store.session(&"s".into()).await.unwrap().unwrap();
+    session.metadata = Some(json!({ "user": "ann" }));
+    let change = deliberate_core::Change::UpdateSession(session);
+    desk.store.commit(vec![change]).await.unwrap();
+    desk.will_say([deliberate_thinker::Reply {
+        thread: Some("th-1".to_owned()),
+        ..says(&step("so"))
+    }]);
+    desk.think(json!({ "content": "x", "session_id": "s" }))
+        .await;
+    let session = desk.store.session(&"s".into()).await.unwrap().unwrap();
+    assert_eq!(
+        session.metadata,
+        Some(json!({ "user": "ann", "thread": "th-1" }))
+    );
+}
+
+#[tokio::test]
+async fn without_a_model_the_client_thinks_and_the_step_is_the_same() {
+    let desk = Desk::without_model();
+    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let arguments = json!({ "content": "go on", "session_id": "s" });
+    let Ok(Answer::NeedsReply(needs)) = desk.call(arguments).await else {
+        panic!("it has to wait");
+    };
+    assert!(needs.asks[0].messages[0].text.contains("go on"));
+    assert_eq!(desk.thoughts().await.len(), 1);
+    let reply: Value = serde_json::from_str(&step("on we go")).unwrap();
+    let resumed = desk
+        .registry
+        .call(
+            "reasoning_resume",
+            json!({ "id": needs.id, "replies": [reply] }),
+            Caller::default(),
+        )
+        .await;
+    let Ok(Answer::Done(output)) = resumed else {
+        panic!("{resumed:?}");
+    };
+    assert_eq!(output["previous_thought"], "t1");
+    let thoughts = desk.thoughts().await;
+    assert_eq!(thoughts.len(), 2);
+    assert_eq!(thoughts[1].content, "on we go");
+    assert_eq!(thoughts[1].input.as_deref(), Some("go on"));
+    assert_eq!(thoughts[1].parent_id, Some("t1".into()));
+}
+
+#[tokio::test]
+async fn steps_at_the_same_time_are_all_kept() {
+    let desk = Desk::new();
+    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let steps = (0..16).map(|number| {
+        desk.think(json!({ "content": format!("idea {number}"), "session_id": "s" }))
+    });
+    let outputs = futures::future::join_all(steps).await;
+    assert_eq!(outputs.len(), 16);
+    assert_eq!(desk.thoughts().await.len(), 17);
+}

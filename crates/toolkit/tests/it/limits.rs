@@ -1,0 +1,300 @@
+//! What a call may take: time, places, patience; and what becomes of the work when it is stopped.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_core::Invocation;
+use deliberate_toolkit::{Answer, Bounds, Caller, Limits, Parts, Registry, ToolError};
+use serde_json::json;
+use tokio::{task::JoinHandle, time::Instant};
+
+use crate::{
+    house::{House, done, parts},
+    recorder::Recorder,
+    tools::{Wait, Waiting, waits},
+};
+
+/// A registry of waiting tools on a store that needs no time.
+struct Hall {
+    registry: Arc<Registry>,
+    store: Arc<Recorder>,
+    waiting: Waiting,
+}
+
+impl Hall {
+    fn new<const N: usize>(bounds: Bounds, tools: [(&'static str, Limits); N]) -> Self {
+        let store = Recorder::new();
+        let (tools, waiting): ([Wait; N], Waiting) = waits(tools);
+        let registry = Registry::new(Parts {
+            bounds,
+            ..parts(store.clone(), None)
+        });
+        Self {
+            registry: Arc::new(tools.into_iter().fold(registry, Registry::with)),
+            store,
+            waiting,
+        }
+    }
+
+    fn call(&self, tool: &str, name: &str) -> JoinHandle<Result<Answer, ToolError>> {
+        self.call_as(tool, name, Caller::default())
+    }
+
+    fn call_as(
+        &self,
+        tool: &str,
+        name: &str,
+        caller: Caller,
+    ) -> JoinHandle<Result<Answer, ToolError>> {
+        let registry = self.registry.clone();
+        let (tool, arguments) = (tool.to_owned(), json!({ "name": name }));
+        tokio::spawn(async move { registry.call(&tool, arguments, caller).await })
+    }
+
+    async fn event(&mut self) -> String {
+        self.waiting.events.recv().await.unwrap()
+    }
+
+    /// Lets everything run that can run without time passing. The runtime has one thread and
+    /// nothing here waits for anything outside it.
+    async fn settle(&self) {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn let_go(&self, many: usize) {
+        self.waiting.let_go.add_permits(many);
+    }
+
+    fn codes(&self) -> Vec<Option<String>> {
+        let records = self.store.records();
+        records
+            .into_iter()
+            .map(|record: Invocation| record.error_code)
+            .collect()
+    }
+}
+
+fn at_once(limit: usize) -> Limits {
+    Limits {
+        at_once: Some(limit),
+        ..Limits::default()
+    }
+}
+
+fn places(running_calls: usize, waiting_calls: usize) -> Bounds {
+    Bounds {
+        running_calls,
+        waiting_calls,
+        ..Bounds::default()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_of_its_call_alone() {
+    let house = House::without_model();
+    for late in [false, true] {
+        let error = house
+            .call("faulty", json!({ "late": late }))
+            .await
+            .unwrap_err();
+        assert_eq!(error, ToolError::Internal);
+        assert_eq!(
+            house.last_record().await.error_code.as_deref(),
+            Some("Internal")
+        );
+        done(house.call("echo", json!({ "content": "still here" })).await);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_gives_its_place_back() {
+    let house = House::with(None, places(1, 0));
+    for _ in 0..3 {
+        let error = house
+            .call("faulty", json!({ "late": true }))
+            .await
+            .unwrap_err();
+        assert_eq!(error, ToolError::Internal);
+    }
+    done(house.call("echo", json!({ "content": "still here" })).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_stopped_at_the_shorter_of_the_two_limits() {
+    let limits = |secs| Limits {
+        time: Some(Duration::from_secs(secs)),
+        ..Limits::default()
+    };
+    let bounds = Bounds {
+        call_time: Duration::from_secs(10),
+        ..Bounds::default()
+    };
+    let tools = [
+        ("quick", limits(2)),
+        ("slow", limits(60)),
+        ("plain", Limits::default()),
+    ];
+    let mut hall = Hall::new(bounds, tools);
+    for (tool, secs) in [("quick", 2), ("slow", 10), ("plain", 10)] {
+        let begun = Instant::now();
+        let outcome = hall.call(tool, tool).await.unwrap();
+        let limit_ms = secs * 1_000;
+        assert_eq!(outcome, Err(ToolError::Timeout { limit_ms }), "{tool}");
+        assert_eq!(begun.elapsed().as_secs(), secs);
+        assert_eq!(hall.event().await, format!("{tool} began"));
+        assert_eq!(hall.event().await, format!("{tool} was dropped"));
+    }
+    assert_eq!(hall.codes(), vec![Some("Timeout".to_owned()); 3]);
+    let latencies: Vec<_> = hall
+        .store
+        .records()
+        .iter()
+        .map(|it| it.latency_ms)
+        .collect();
+    assert_eq!(latencies, [Some(2_000), Some(10_000), Some(10_000)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_place_counts_as_time_of_the_call() {
+    let bounds = Bounds {
+        call_time: Duration::from_secs(10),
+        ..places(1, 5)
+    };
+    let mut hall = Hall::new(bounds, [("wait", Limits::default())]);
+    let first = hall.call("wait", "one");
+    assert_eq!(hall.event().await, "one began");
+    let second = hall.call("wait", "two");
+    hall.settle().await;
+    let timeout = Err(ToolError::Timeout { limit_ms: 10_000 });
+    assert_eq!(first.await.unwrap(), timeout);
+    assert_eq!(second.await.unwrap(), timeout);
+    // Both end at the same moment, so the second may have got the place for nothing.
+    assert_eq!(hall.event().await, "one was dropped");
+}
+
+#[tokio::test]
+async fn cancelling_drops_the_work_and_records_it() {
+    let mut hall = Hall::new(Bounds::default(), [("wait", Limits::default())]);
+    let caller = Caller::default();
+    let call = hall.call_as("wait", "one", caller.clone());
+    assert_eq!(hall.event().await, "one began");
+    caller.cancelled.cancel();
+    assert_eq!(call.await.unwrap(), Err(ToolError::Cancelled));
+    assert_eq!(hall.event().await, "one was dropped");
+    assert_eq!(hall.codes(), [Some("Cancelled".to_owned())]);
+    assert_eq!(hall.store.commits().len(), 1, "nothing but the record");
+}
+
+#[tokio::test]
+async fn a_call_cancelled_before_it_begins_does_not_begin() {
+    let mut hall = Hall::new(Bounds::default(), [("wait", Limits::default())]);
+    let caller = Caller::default();
+    caller.cancelled.cancel();
+    let call = hall.call_as("wait", "one", caller);
+    assert_eq!(call.await.unwrap(), Err(ToolError::Cancelled));
+    assert!(hall.waiting.events.try_recv().is_err());
+    assert_eq!(hall.codes(), [Some("Cancelled".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_waiting_call_can_be_cancelled_and_leaves_the_queue() {
+    let mut hall = Hall::new(places(1, 1), [("wait", Limits::default())]);
+    let first = hall.call("wait", "one");
+    assert_eq!(hall.event().await, "one began");
+    let caller = Caller::default();
+    let second = hall.call_as("wait", "two", caller.clone());
+    hall.settle().await;
+    caller.cancelled.cancel();
+    assert_eq!(second.await.unwrap(), Err(ToolError::Cancelled));
+    let third = hall.call("wait", "three");
+    hall.settle().await;
+    hall.let_go(2);
+    first.await.unwrap().unwrap();
+    third.await.unwrap().unwrap();
+    let mut events = Vec::new();
+    while let Ok(event) = hall.waiting.events.try_recv() {
+        events.push(event);
+    }
+    assert_eq!(events, ["one ended", "three began", "three ended"]);
+}
+
+#[tokio::test]
+async fn the_second_call_waits_for_the_only_place() {
+    let mut hall = Hall::new(places(1, 1), [("wait", Limits::default())]);
+    let first = hall.call("wait", "one");
+    assert_eq!(hall.event().await, "one began");
+    let second = hall.call("wait", "two");
+    hall.settle().await;
+    hall.let_go(1);
+    assert_eq!(hall.event().await, "one ended");
+    assert_eq!(hall.event().await, "two began");
+    hall.let_go(1);
+    assert_eq!(hall.event().await, "two ended");
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_call_too_many_is_refused_at_once() {
+    for waiting_calls in [0, 2] {
+        let mut hall = Hall::new(places(2, waiting_calls), [("wait", Limits::default())]);
+        let accepted: Vec<_> = (0..2 + waiting_calls)
+            .map(|_| hall.call("wait", "ok"))
+            .collect();
+        hall.settle().await;
+        let error = hall.call("wait", "too many").await.unwrap().unwrap_err();
+        assert_eq!(error, ToolError::Overloaded { running: 2 });
+        assert_eq!(error.hint().unwrap(), "Call again in a moment.");
+        assert_eq!(hall.codes(), [Some("Overloaded".to_owned())]);
+        hall.let_go(10);
+        for call in accepted {
+            call.await.unwrap().unwrap();
+        }
+        while let Ok(event) = hall.waiting.events.try_recv() {
+            assert!(event.starts_with("ok"), "{event}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_may_run_less_often_at_once_than_others() {
+    let tools = [("single", at_once(1)), ("other", Limits::default())];
+    let mut hall = Hall::new(Bounds::default(), tools);
+    let first = hall.call("single", "one");
+    assert_eq!(hall.event().await, "one began");
+    let second = hall.call("single", "two");
+    hall.settle().await;
+    let other = hall.call("other", "other");
+    assert_eq!(
+        hall.event().await,
+        "other began",
+        "it does not stand behind the others"
+    );
+    hall.let_go(3);
+    for call in [first, second, other] {
+        call.await.unwrap().unwrap();
+    }
+    let mut events = Vec::new();
+    while let Ok(event) = hall.waiting.events.try_recv() {
+        events.push(event);
+    }
+    let place = |wanted: &str| events.iter().position(|event| event == wanted).unwrap();
+    assert!(place("one ended") < place("two began"), "{events:?}");
+}
+
+#[tokio::test]
+async fn waiting_for_ones_own_tool_takes_no_place_from_others() {
+    let tools = [("single", at_once(1)), ("other", Limits::default())];
+    let mut hall = Hall::new(places(2, 0), tools);
+    let first = hall.call("single", "one");
+    assert_eq!(hall.event().await, "one began");
+    let second = hall.call("single", "two");
+    hall.settle().await;
+    let other = hall.call("other", "other");
+    assert_eq!(hall.event().await, "other began");
+    hall.let_go(3);
+    for call in [first, second, other] {
+        call.await.unwrap().unwrap();
+    }
+}

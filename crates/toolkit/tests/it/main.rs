@@ -1,0 +1,22 @@
+//! What the gate promises to tools, clients and the store.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets something unexpected fails, in helpers too"
+)]
+
+mod arguments;
+mod commits;
+mod house;
+mod limits;
+mod listing;
+mod progress;
+mod recorder;
+mod resume;
+mod rounds;
+mod scripted;
+mod thinking;
+mod tools;

@@ -1,0 +1,149 @@
+//! A store that only keeps what is committed. It uses no time of its own, so the clock of the
+//! runtime can stand still.
+
+use std::sync::{Arc, Mutex};
+
+use deliberate_core::{
+    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
+    GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
+    Thought, ThoughtId,
+};
+use deliberate_store::{Found, Page, Reading, Search, SessionEntry, State, Store, StoreError};
+use futures::future::{BoxFuture, ready};
+
+#[derive(Default)]
+pub(crate) struct Recorder {
+    commits: Mutex<Vec<Vec<Change>>>,
+    /// What every commit fails with, if it is to fail.
+    failure: Option<StoreError>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn failing(failure: StoreError) -> Arc<Self> {
+        Arc::new(Self {
+            failure: Some(failure),
+            ..Self::default()
+        })
+    }
+
+    /// What was committed, in order.
+    pub(crate) fn commits(&self) -> Vec<Vec<Change>> {
+        self.commits.lock().unwrap().clone()
+    }
+
+    /// The records of calls that were committed, in order.
+    pub(crate) fn records(&self) -> Vec<Invocation> {
+        let all = self.commits().into_iter().flatten();
+        all.filter_map(|change| match change {
+            Change::AddInvocation(record) => Some(record),
+            _ => None,
+        })
+        .collect()
+    }
+}
+
+fn nothing<'a, T: Default + Send + 'a>() -> Reading<'a, T> {
+    Box::pin(ready(Ok(T::default())))
+}
+
+impl Store for Recorder {
+    fn commit(&self, changes: Vec<Change>) -> Reading<'_, ()> {
+        let outcome = self.failure.clone().map_or(Ok(()), Err);
+        if outcome.is_ok() {
+            self.commits.lock().unwrap().push(changes);
+        }
+        Box::pin(ready(outcome))
+    }
+
+    fn session<'a>(&'a self, _: &'a SessionId) -> Reading<'a, Option<Session>> {
+        nothing()
+    }
+
+    fn sessions(&self, _: Page) -> Reading<'_, Vec<SessionEntry>> {
+        nothing()
+    }
+
+    fn thought<'a>(&'a self, _: &'a ThoughtId) -> Reading<'a, Option<Thought>> {
+        nothing()
+    }
+
+    fn thoughts<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Thought>> {
+        nothing()
+    }
+
+    fn latest_thoughts<'a>(&'a self, _: &'a SessionId, _: u32) -> Reading<'a, Vec<Thought>> {
+        nothing()
+    }
+
+    fn branch<'a>(&'a self, _: &'a BranchId) -> Reading<'a, Option<Branch>> {
+        nothing()
+    }
+
+    fn branches<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Branch>> {
+        nothing()
+    }
+
+    fn cross_refs<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<CrossRef>> {
+        nothing()
+    }
+
+    fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> Reading<'a, Option<Checkpoint>> {
+        nothing()
+    }
+
+    fn checkpoints<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Checkpoint>> {
+        nothing()
+    }
+
+    fn snapshots<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<StateSnapshot>> {
+        nothing()
+    }
+
+    fn graph<'a>(&'a self, _: &'a GraphId) -> Reading<'a, Option<Graph>> {
+        nothing()
+    }
+
+    fn graphs<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Graph>> {
+        nothing()
+    }
+
+    fn node<'a>(&'a self, _: &'a NodeId) -> Reading<'a, Option<GraphNode>> {
+        nothing()
+    }
+
+    fn nodes<'a>(&'a self, _: &'a GraphId, _: Page) -> Reading<'a, Vec<GraphNode>> {
+        nothing()
+    }
+
+    fn edges<'a>(&'a self, _: &'a GraphId, _: Page) -> Reading<'a, Vec<GraphEdge>> {
+        nothing()
+    }
+
+    fn invocations<'a>(
+        &'a self,
+        _: Option<&'a SessionId>,
+        _: Page,
+    ) -> Reading<'a, Vec<Invocation>> {
+        nothing()
+    }
+
+    fn suspension<'a>(&'a self, _: &'a SuspensionId) -> Reading<'a, Option<Suspension>> {
+        nothing()
+    }
+
+    fn search<'a>(&'a self, _: &'a Search) -> Reading<'a, Vec<Found>> {
+        nothing()
+    }
+
+    fn state(&self) -> Reading<'_, State> {
+        Box::pin(ready(Err(StoreError::Closed)))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+}

@@ -1,0 +1,300 @@
+//! Calls that wait for their client's model, and go on when it has replied.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_core::{Suspension, Timestamp};
+use deliberate_testkit::CountingIds;
+use deliberate_thinker::Message;
+use deliberate_toolkit::{AskForClient, Bounds, NeedsReply, ToolError, answer_schema};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{
+    house::{ALL, House, done, waits_for},
+    scripted::{Scripted, says},
+    tools::View,
+};
+
+pub(crate) fn good() -> Value {
+    json!([{ "view": "yes", "percent": 85 }])
+}
+
+/// A call of `ponder` that waits, and the id it waits under.
+async fn suspended(house: &House) -> String {
+    waits_for(house.call("ponder", json!({ "content": "why?" })).await).id
+}
+
+#[tokio::test]
+async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
+    let house = House::without_model();
+    let needs = waits_for(house.call("ponder", json!({ "content": "why?" })).await);
+    let id = CountingIds::nth(1).to_string();
+    assert_eq!(
+        needs,
+        NeedsReply {
+            id: id.clone(),
+            asks: vec![AskForClient {
+                key: "view".to_owned(),
+                system: "Be brief.".to_owned(),
+                messages: vec![Message::user("why?")],
+                schema: answer_schema::<View>(),
+            }],
+            next: "No model is set up here, so you think: answer each ask with one JSON object \
+                   that fits its schema, then call reasoning_resume with this id and your replies \
+                   in order."
+                .to_owned(),
+        }
+    );
+    let begun = Timestamp::parse("2026-01-01T00:00:00.001Z").unwrap();
+    assert_eq!(
+        house.store.suspension(&id.as_str().into()).await.unwrap(),
+        Some(Suspension {
+            id: id.as_str().into(),
+            tool_name: "ponder".to_owned(),
+            arguments: json!({ "content": "why?" }),
+            journal: json!({}),
+            asks: json!(["view"]),
+            created_at: begun,
+            expires_at: begun.plus_micros(7 * 24 * 3_600 * 1_000_000),
+            outcome: None,
+        })
+    );
+    let record = house.last_record().await;
+    assert!(record.success);
+    assert_eq!(record.output, Some(json!({ "needs_reply": { "id": id } })));
+    assert_eq!(
+        house.store.sessions(ALL).await.unwrap(),
+        [],
+        "nothing is thought yet"
+    );
+}
+
+#[tokio::test]
+async fn a_resumed_call_ends_as_one_with_a_model() {
+    let with_model = House::thinking(Scripted::new([says(&good()[0].to_string())]));
+    let wanted = done(
+        with_model
+            .call("ponder", json!({ "content": "why?" }))
+            .await,
+    );
+
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let output = done(house.resume(&id, good()).await);
+    for field in ["content", "confidence"] {
+        assert_eq!(output[field], wanted[field]);
+    }
+    let thoughts = house.thoughts().await;
+    assert_eq!(thoughts.len(), 1);
+    assert_eq!(output["thought_id"], thoughts[0].id.as_str());
+
+    let record = house.last_record().await;
+    assert_eq!(record.tool_name, "reasoning_resume");
+    assert_eq!(record.session_id.as_ref(), Some(&thoughts[0].session_id));
+    assert_eq!(record.output, Some(output));
+    assert_eq!(record.pipe_name.as_deref(), Some("client"));
+}
+
+#[tokio::test]
+async fn resuming_twice_gives_the_same_answer_and_one_thought() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let first = done(house.resume(&id, good()).await);
+    let other = json!([{ "view": "no, after all", "percent": 1 }]);
+    assert_eq!(done(house.resume(&id, other).await), first);
+    assert_eq!(house.thoughts().await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resuming_at_once_gives_everyone_the_same_answer_and_one_thought() {
+    for _ in 0..5 {
+        let house = Arc::new(House::without_model());
+        let id = suspended(&house).await;
+        let tasks = (0..8).map(|number| {
+            let (house, id) = (house.clone(), id.clone());
+            tokio::spawn(async move {
+                let reply = json!([{ "view": format!("view {number}"), "percent": 50 }]);
+                done(house.resume(&id, reply).await)
+            })
+        });
+        let answers: Vec<Value> = join_all(tasks)
+            .await
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        let thoughts = house.thoughts().await;
+        assert_eq!(thoughts.len(), 1);
+        assert_eq!(house.store.sessions(ALL).await.unwrap().len(), 1);
+        assert_eq!(answers[0]["thought_id"], thoughts[0].id.as_str());
+        assert_eq!(answers, vec![answers[0].clone(); 8]);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_reply_is_asked_for_again_with_what_is_wrong() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let again = waits_for(house.resume(&id, json!([{ "percent": 50 }])).await);
+    assert_eq!(again.id, id);
+    let [ask] = again.asks.as_slice() else {
+        panic!("{again:?}");
+    };
+    assert_eq!(ask.key, "view/again");
+    let complaint = &ask.messages.last().unwrap().text;
+    assert!(
+        complaint.contains("\"view\" is a required property"),
+        "{complaint}"
+    );
+    assert_eq!(house.thoughts().await, []);
+
+    let output = done(house.resume(&id, good()).await);
+    assert_eq!(output["content"], "yes");
+    assert_eq!(house.thoughts().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_reply_that_stays_bad_is_an_error_and_may_be_given_again() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    waits_for(house.resume(&id, json!(["no idea"])).await);
+    let error = house.resume(&id, json!(["still none"])).await.unwrap_err();
+    assert_eq!(error.code(), "InvalidResponse");
+    let record = house.last_record().await;
+    assert_eq!(
+        record.output,
+        Some(json!({ "unusable_answer": "still none" }))
+    );
+    assert_eq!(house.thoughts().await, []);
+    assert_eq!(done(house.resume(&id, good()).await)["content"], "yes");
+}
+
+#[tokio::test]
+async fn a_reply_may_be_text_that_holds_the_object() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let text = "Here it is:\n```json\n{\"view\": \"yes\", \"percent\": \"85%\"}\n```";
+    let output = done(house.resume(&id, json!([text])).await);
+    assert_eq!(
+        (&output["content"], &output["confidence"]),
+        (&json!("yes"), &json!(0.85))
+    );
+}
+
+#[tokio::test]
+async fn the_only_reply_needs_no_list() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let output = done(house.resume(&id, good()[0].clone()).await);
+    assert_eq!(output["content"], "yes");
+}
+
+#[tokio::test]
+async fn more_replies_than_asks_are_refused() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    let reply = &good()[0];
+    let error = house.resume(&id, json!([reply, reply])).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "replies: must have at most 1 item(s), one for each ask, got 2"
+    );
+    assert_eq!(error.code(), "Validation");
+    assert_eq!(house.thoughts().await, []);
+    done(house.resume(&id, good()).await);
+}
+
+#[tokio::test]
+async fn resuming_wants_an_id_and_replies() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    for (arguments, text) in [
+        (json!({ "id": id }), "replies: is required"),
+        (json!({ "replies": good() }), "id: is required"),
+        (
+            json!({ "id": "", "replies": good() }),
+            "id: must not be empty, got \"\"",
+        ),
+        (
+            json!({ "id": id, "replies": [] }),
+            "replies: must have at least 1 item(s), got []",
+        ),
+        (
+            json!({ "id": id, "reply": good(), "replies": good() }),
+            "reply: is not an argument of this tool, got [{\"view\":\"yes\",\"percent\":85}] \
+             (did you mean \"replies\"?)",
+        ),
+    ] {
+        let error = house.call("reasoning_resume", arguments).await.unwrap_err();
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_id_is_not_found() {
+    let house = House::without_model();
+    for id in ["nothing", "' OR 1=1 --", &"x".repeat(100_000)] {
+        let error = house.resume(id, good()).await.unwrap_err();
+        assert_eq!(error.code(), "SuspensionNotFound");
+        assert!(error.to_string().len() < 200);
+        assert!(error.hint().unwrap().contains("original call"));
+    }
+}
+
+#[tokio::test]
+async fn a_call_waits_only_so_long() {
+    let bounds = Bounds {
+        suspension_time: Duration::from_mins(1),
+        ..Bounds::default()
+    };
+    let house = House::with(None, bounds);
+    let id = suspended(&house).await;
+    house.clock.advance(59_000_000);
+    waits_for(house.resume(&id, json!(["bad"])).await);
+    // A new round gives new time.
+    house.clock.advance(59_000_000);
+    waits_for(house.call("ponder", json!({ "content": "another" })).await);
+    house.clock.advance(2_000_000);
+    let error = house.resume(&id, good()).await.unwrap_err();
+    assert!(matches!(&error, ToolError::NotFound { .. }), "{error:?}");
+    assert_eq!(error.code(), "SuspensionNotFound");
+    assert_eq!(house.thoughts().await, []);
+}
+
+#[tokio::test]
+async fn a_suspended_call_survives_a_restart() {
+    let house = House::without_model();
+    let id = suspended(&house).await;
+    waits_for(house.resume(&id, json!(["bad"])).await);
+    let house = house.restarted().await;
+    let output = done(house.resume(&id, good()).await);
+    assert_eq!(output["content"], "yes");
+    let house = house.restarted().await;
+    assert_eq!(done(house.resume(&id, good()).await), output);
+    assert_eq!(house.thoughts().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_fails_when_resumed_leaves_its_record_and_can_be_resumed_again() {
+    let house = House::without_model();
+    let arguments = json!({ "content": "why?", "session_id": "not there yet" });
+    let id = waits_for(house.call("ponder", arguments).await).id;
+    let error = house.resume(&id, good()).await.unwrap_err();
+    assert_eq!(error.code(), "Conflict");
+    assert_eq!(
+        house.last_record().await.error_code.as_deref(),
+        Some("Conflict")
+    );
+
+    let session = deliberate_core::Session {
+        id: "not there yet".into(),
+        mode: deliberate_core::Mode::Linear,
+        title: None,
+        created_at: Timestamp::from_micros(0),
+        updated_at: Timestamp::from_micros(0),
+        active_branch_id: None,
+        metadata: None,
+    };
+    let change = deliberate_core::Change::AddSession(session);
+    house.store.commit(vec![change]).await.unwrap();
+    assert_eq!(done(house.resume(&id, good()).await)["content"], "yes");
+}
