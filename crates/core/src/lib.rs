@@ -30,7 +30,7 @@ pub use ids::{
 pub use invocation::{Invocation, Spent};
 pub use json::cap_json;
 pub use mode::{Mode, UnknownMode};
-pub use score::{ModelScore, Score};
+pub use score::{ModelScore, Percent, Score};
 pub use session::Session;
 pub use suspension::Suspension;
 pub use text::{approximate_tokens, cut_to_chars, cut_to_tokens};

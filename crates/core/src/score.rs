@@ -68,8 +68,9 @@ impl JsonSchema for Score {
     }
 }
 
-/// A score as a model writes it: a fraction, a percentage, as a number or as text. Asked for as a
-/// whole percentage, because models and grammars keep to those best.
+/// A score as a model writes it when it was not told how: a fraction or a percentage, as a number
+/// or as text. What we ask for ourselves is a [`Percent`], because models and grammars keep to
+/// whole numbers best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelScore(pub Score);
 
@@ -100,13 +101,32 @@ impl<'de> Deserialize<'de> for ModelScore {
     }
 }
 
-impl JsonSchema for ModelScore {
+/// A score that was asked for as a whole percentage, 0 to 100. 1 is one in a hundred.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percent(pub Score);
+
+impl Percent {
+    /// For a field that may be missing, as [`ModelScore::or_none`].
+    pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        let written = serde_json::Value::deserialize(deserializer)?;
+        Ok(serde_json::from_value(written).ok())
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let percent = f64::deserialize(deserializer)?;
+        Ok(Self(Score::clamped(percent / 100.0)))
+    }
+}
+
+impl JsonSchema for Percent {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ModelScore".into()
+        "Percent".into()
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

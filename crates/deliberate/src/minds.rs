@@ -8,7 +8,7 @@ use std::{
 };
 
 use deliberate_thinker::{
-    Anthropic, AnthropicSettings, Ask, HttpSettings, Langbase, LangbaseSettings, OpenAi,
+    Anthropic, AnthropicSettings, Ask, Found, HttpSettings, Langbase, LangbaseSettings, OpenAi,
     OpenAiSettings, Prices, Probe, Reply, ThinkError, Thinker, Vendor, find_local, find_vendor,
     vendors,
 };
@@ -22,7 +22,7 @@ use crate::config::{Loaded, Settings};
 /// Ports on this machine answer at once or not at all.
 const PROBE_TIME: Duration = Duration::from_millis(400);
 
-/// How long to believe that no model server runs here; one may be started at any time.
+/// How long to believe what was found; a model server may be started or stopped at any time.
 const BELIEVED: Duration = Duration::from_secs(30);
 
 /// A local model writes slowly, and nobody pays for the wait; used unless a time is set.
@@ -62,7 +62,8 @@ pub(crate) struct Chooser {
 
 struct Looked {
     at: Instant,
-    found: Option<Mind>,
+    found: Option<Found>,
+    mind: Option<Mind>,
 }
 
 impl Chooser {
@@ -87,34 +88,37 @@ impl Chooser {
     async fn look(&self) -> Option<Mind> {
         let mut looked = self.looked.lock().await;
         if let Some(known) = looked.as_ref()
-            && (known.found.is_some() || known.at.elapsed() < BELIEVED)
+            && known.at.elapsed() < BELIEVED
         {
-            return known.found.clone();
+            return known.mind.clone();
         }
         let found = find_local(&Probe::usual(), PROBE_TIME).await;
-        let mind = found.and_then(|found| {
-            let vendor = find_vendor(&found.vendor)?;
-            tracing::info!(
-                provider = found.vendor,
-                model = found.model,
-                url = found.base_url,
-                "found a model server on this machine"
-            );
-            let model = self.settings.model.clone().unwrap_or(found.model);
-            openai(
-                &self.settings,
-                vendor,
-                None,
-                Some(found.base_url),
-                Some(model),
-            )
-            .ok()
-        });
+        let mind = match (looked.take(), &found) {
+            // The same as before keeps what it has learned of its limits.
+            (Some(known), found) if known.found == *found => known.mind,
+            (_, Some(found)) => self.found(found),
+            (_, None) => None,
+        };
         *looked = Some(Looked {
             at: Instant::now(),
-            found: mind.clone(),
+            found,
+            mind: mind.clone(),
         });
         mind
+    }
+
+    fn found(&self, found: &Found) -> Option<Mind> {
+        tracing::info!(
+            provider = found.vendor,
+            model = found.model,
+            url = found.base_url,
+            "found a model server on this machine"
+        );
+        let vendor = find_vendor(&found.vendor)?;
+        let model = self.settings.model.clone();
+        let model = model.unwrap_or_else(|| found.model.clone());
+        let base_url = Some(found.base_url.clone());
+        openai(&self.settings, vendor, None, base_url, Some(model)).ok()
     }
 }
 
@@ -152,17 +156,26 @@ fn choose(loaded: &Loaded) -> Result<Choice, ThinkError> {
 
 fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
     let settings = &loaded.settings;
+    // An address of one's own comes first, and no vendor's key is ever sent to it.
+    if settings.base_url.is_some() {
+        return own_address(settings).map(Choice::Provider);
+    }
+    if settings.api_key.is_some() {
+        return Err(ThinkError::Misconfigured {
+            provider: "auto".to_owned(),
+            reason: "api_key (DELIBERATE_API_KEY) is set, but not whose key it is; set provider \
+                     (DELIBERATE_PROVIDER) or base_url (DELIBERATE_BASE_URL) too"
+                .to_owned(),
+        });
+    }
     if settings.langbase.api_key.is_some() {
         return langbase(settings).map(Choice::Provider);
     }
     if settings.anthropic.api_key.is_some() {
         return anthropic(settings).map(Choice::Provider);
     }
-    if settings.base_url.is_some() || settings.openai.base_url.is_some() {
-        return match find_vendor("openai") {
-            Some(vendor) => named_vendor(loaded, vendor).map(Choice::Provider),
-            None => Ok(Choice::Look),
-        };
+    if let (Some(_), Some(vendor)) = (&settings.openai.base_url, find_vendor("openai")) {
+        return named_vendor(loaded, vendor).map(Choice::Provider);
     }
     let keyed = vendors()
         .iter()
@@ -178,12 +191,19 @@ fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
     }
 }
 
+/// A server of the `OpenAI` kind at an address that nobody named a vendor for.
+fn own_address(settings: &Settings) -> Result<Mind, ThinkError> {
+    let vendor = find_vendor("openai").ok_or_else(|| ThinkError::Misconfigured {
+        provider: "auto".to_owned(),
+        reason: "the OpenAI wire is not there".to_owned(),
+    })?;
+    let (key, base_url) = (settings.api_key.clone(), settings.base_url.clone());
+    openai(settings, vendor, key, base_url, settings.model.clone())
+}
+
 fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
-    let key = settings
-        .langbase
-        .api_key
-        .clone()
-        .or_else(|| settings.api_key.clone());
+    let own = settings.langbase.api_key.clone();
+    let key = settings.api_key.clone().or(own);
     let key = key.ok_or_else(|| no_key("langbase", "LANGBASE_API_KEY"))?;
     let base_url = settings
         .base_url
@@ -209,11 +229,8 @@ fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
 }
 
 fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
-    let key = settings
-        .anthropic
-        .api_key
-        .clone()
-        .or_else(|| settings.api_key.clone());
+    let own = settings.anthropic.api_key.clone();
+    let key = settings.api_key.clone().or(own);
     let key = key.ok_or_else(|| no_key("anthropic", "ANTHROPIC_API_KEY"))?;
     let mut wanted = AnthropicSettings::new(key);
     let base_url = settings
@@ -243,7 +260,10 @@ fn vendor_key(loaded: &Loaded, vendor: &Vendor) -> Option<SecretString> {
 
 fn named_vendor(loaded: &Loaded, vendor: &Vendor) -> Result<Mind, ThinkError> {
     let settings = &loaded.settings;
-    let key = vendor_key(loaded, vendor).or_else(|| settings.api_key.clone());
+    let key = settings
+        .api_key
+        .clone()
+        .or_else(|| vendor_key(loaded, vendor));
     let own_url = (vendor.name == "openai")
         .then(|| settings.openai.base_url.clone())
         .flatten();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deliberate_core::{
-    Change, Mode, ModelScore, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
+    Change, Mode, ModelScore, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
 };
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
@@ -57,9 +57,9 @@ struct Step {
     #[serde(deserialize_with = "something")]
     thought: String,
     /// How sure you are, 0 to 100
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
-    #[schemars(with = "ModelScore")]
-    confidence_percent: Option<ModelScore>,
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    confidence_percent: Option<Percent>,
     /// What is most likely to be wrong with it
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
@@ -74,10 +74,17 @@ struct Step {
 /// asked for again.
 fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    if text.trim().is_empty() {
+    if text.chars().all(is_blank) {
         return Err(de::Error::custom("`thought` must not be blank"));
     }
     Ok(text)
+}
+
+/// Whether nobody can see it: blanks, and characters of no width.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace()
+        || letter.is_control()
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
 impl Step {
@@ -92,9 +99,10 @@ impl Step {
     }
 
     fn score(&self) -> Score {
-        self.confidence_percent
-            .or(self.confidence)
-            .map_or(Score::DEFAULT_CONFIDENCE, |score| score.0)
+        let percent = self.confidence_percent.map(|percent| percent.0);
+        percent
+            .or(self.confidence.map(|score| score.0))
+            .unwrap_or(Score::DEFAULT_CONFIDENCE)
     }
 }
 
@@ -142,10 +150,11 @@ impl Tool for Linear {
             Some(id) => Some(linear_session(id, call).await?),
             None => None,
         };
-        let past = match &known {
+        let mut past = match &known {
             Some(session) => past(session, call).await?,
             None => Past::default(),
         };
+        past.latest = call.keep("parent", past.latest);
         call.progress(0.0, Some(1.0), "thinking");
         let ask = ask(content, &past, known.as_ref())?;
         let answer = call.think(ask, Some(Step::plain)).await?;

@@ -6,8 +6,9 @@ use deliberate_toolkit::{Caller, Listing, Progress, Registry};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
-        ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+        CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+        Implementation, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
         ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -139,6 +140,14 @@ impl ServerHandler for Face {
         Err(ErrorData::method_not_found::<
             ListResourceTemplatesRequestMethod,
         >())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn on_custom_request(

@@ -12,4 +12,4 @@ mod store;
 pub mod sqlite;
 
 pub use error::StoreError;
-pub use store::{Found, Page, Reading, Search, SessionEntry, State, Store};
+pub use store::{Found, Page, Search, SessionEntry, State, Store, StoreFuture};

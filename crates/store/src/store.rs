@@ -9,8 +9,9 @@ use futures::future::BoxFuture;
 
 use crate::StoreError;
 
-/// What a read gives: the thing, or why it could not be read. "Not there" is `None`.
-pub type Reading<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+/// What the store promises: the thing, or why it could not be read or written. A thing that is
+/// not there reads as `None`.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// What is remembered. Shared by all calls; every method may be called at any time from any
 /// task.
@@ -21,83 +22,87 @@ pub type Reading<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 pub trait Store: Send + Sync {
     /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
     /// the future.
-    fn commit(&self, changes: Vec<Change>) -> Reading<'_, ()>;
+    fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()>;
 
     /// The session of that id.
-    fn session<'a>(&'a self, id: &'a SessionId) -> Reading<'a, Option<Session>>;
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
     /// Sessions, the last changed first.
-    fn sessions(&self, page: Page) -> Reading<'_, Vec<SessionEntry>>;
+    fn sessions(&self, page: Page) -> StoreFuture<'_, Vec<SessionEntry>>;
 
     /// The thought of that id.
-    fn thought<'a>(&'a self, id: &'a ThoughtId) -> Reading<'a, Option<Thought>>;
+    fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
     /// A session's thoughts, oldest first.
-    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Thought>>;
+    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Thought>>;
 
     /// A session's latest thoughts, newest first. Costs the same however long the session is.
     fn latest_thoughts<'a>(
         &'a self,
         session: &'a SessionId,
         limit: u32,
-    ) -> Reading<'a, Vec<Thought>>;
+    ) -> StoreFuture<'a, Vec<Thought>>;
 
     /// The branch of that id.
-    fn branch<'a>(&'a self, id: &'a BranchId) -> Reading<'a, Option<Branch>>;
+    fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>>;
 
     /// A session's branches, oldest first.
-    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Branch>>;
+    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Branch>>;
 
     /// The references between a session's branches, oldest first.
-    fn cross_refs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<CrossRef>>;
+    fn cross_refs<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<CrossRef>>;
 
     /// The checkpoint of that id.
-    fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> Reading<'a, Option<Checkpoint>>;
+    fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
     /// A session's checkpoints, oldest first.
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
         page: Page,
-    ) -> Reading<'a, Vec<Checkpoint>>;
+    ) -> StoreFuture<'a, Vec<Checkpoint>>;
 
     /// A session's kept states, oldest first.
     fn snapshots<'a>(
         &'a self,
         session: &'a SessionId,
         page: Page,
-    ) -> Reading<'a, Vec<StateSnapshot>>;
+    ) -> StoreFuture<'a, Vec<StateSnapshot>>;
 
     /// The graph of that id.
-    fn graph<'a>(&'a self, id: &'a GraphId) -> Reading<'a, Option<Graph>>;
+    fn graph<'a>(&'a self, id: &'a GraphId) -> StoreFuture<'a, Option<Graph>>;
 
     /// A session's graphs, oldest first.
-    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Graph>>;
+    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Graph>>;
 
     /// The node of that id.
-    fn node<'a>(&'a self, id: &'a NodeId) -> Reading<'a, Option<GraphNode>>;
+    fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>>;
 
     /// A graph's nodes, oldest first.
-    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphNode>>;
+    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphNode>>;
 
     /// A graph's edges, oldest first.
-    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphEdge>>;
+    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphEdge>>;
 
     /// Records of calls, newest first; of one session if one is given.
     fn invocations<'a>(
         &'a self,
         session: Option<&'a SessionId>,
         page: Page,
-    ) -> Reading<'a, Vec<Invocation>>;
+    ) -> StoreFuture<'a, Vec<Invocation>>;
 
     /// The suspended call of that id, ended or not, expired or not.
-    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> Reading<'a, Option<Suspension>>;
+    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>>;
 
     /// Thoughts that hold all the words, best match first.
-    fn search<'a>(&'a self, search: &'a Search) -> Reading<'a, Vec<Found>>;
+    fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>>;
 
     /// Where it is and how much is in it.
-    fn state(&self) -> Reading<'_, State>;
+    fn state(&self) -> StoreFuture<'_, State>;
 
     /// Finishes what was begun and lets go of the files. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;

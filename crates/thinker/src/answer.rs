@@ -115,6 +115,10 @@ fn read<T: DeserializeOwned>(
         Finish::Stop | Finish::Refusal => End::Written,
     };
     match (lenient::read(&reply.text, end), from_plain) {
+        // Half a thought is no thought: it is asked for again, shorter.
+        (Err(_), _) if lenient::is_cut(&reply.text) || reply.finish == Finish::Length => {
+            Err("it ends in the middle".to_owned())
+        }
         (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => typed(&fit(value, schema), schema),
         (Ok(Value::String(text)), Some(from_plain)) if !text.trim().is_empty() => {
             Ok(from_plain(text.trim().to_owned()))
@@ -130,42 +134,45 @@ fn read<T: DeserializeOwned>(
 
 /// Whether a text that could not be read was meant as JSON, so that it is no plain answer.
 fn looks_like_json(text: &str) -> bool {
-    text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
+    text == "null" || text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
 }
 
 fn typed<T: DeserializeOwned>(value: &Value, schema: &Value) -> Result<T, String> {
-    let faults = faults(value, schema);
     match T::deserialize(value) {
         // serde does not know lengths: an empty thought is no thought.
-        Ok(typed)
-            if !faults
-                .iter()
-                .any(|fault| fault.is_empty_where_something_is_due) =>
-        {
-            Ok(typed)
+        Ok(typed) => empty_field(value, schema).map_or(Ok(typed), |field| {
+            Err(format!("field `{field}`: it is empty"))
+        }),
+        Err(error) => {
+            let mut reasons = faults(value, schema);
+            let error = error.to_string();
+            // What is missing or of another type, the schema says better; a rule that the type
+            // has beyond its schema only serde knows.
+            let known = ["missing field", "invalid type"];
+            if reasons.is_empty() || !known.iter().any(|known| error.starts_with(known)) {
+                reasons.insert(0, error);
+            }
+            Err(reasons.join("; "))
         }
-        Ok(_) => Err(listed(
-            faults
-                .into_iter()
-                .filter(|fault| fault.is_empty_where_something_is_due),
-        )),
-        Err(error) if faults.is_empty() => Err(error.to_string()),
-        Err(_) => Err(listed(faults.into_iter())),
     }
 }
 
-struct Fault {
-    text: String,
-    is_empty_where_something_is_due: bool,
-}
-
-fn listed(faults: impl Iterator<Item = Fault>) -> String {
-    let faults: Vec<_> = faults.take(MAX_FAULTS).map(|fault| fault.text).collect();
-    faults.join("; ")
+/// A field that is empty although its schema asks for something.
+fn empty_field(value: &Value, schema: &Value) -> Option<String> {
+    let fields = schema.get("properties")?.as_object()?;
+    fields.iter().find_map(|(name, rule)| {
+        let least = |keyword: &str| rule.get(keyword).and_then(Value::as_u64).unwrap_or(0);
+        let empty = match value.get(name)? {
+            Value::String(text) => text.is_empty() && least("minLength") > 0,
+            Value::Array(items) => items.is_empty() && least("minItems") > 0,
+            _ => false,
+        };
+        empty.then(|| name.clone())
+    })
 }
 
 /// What the schema has against a value, field by field. Fields it does not know are no fault.
-fn faults(value: &Value, schema: &Value) -> Vec<Fault> {
+fn faults(value: &Value, schema: &Value) -> Vec<String> {
     use jsonschema::error::ValidationErrorKind as Kind;
 
     let Ok(validator) = jsonschema::validator_for(schema) else {
@@ -179,6 +186,7 @@ fn faults(value: &Value, schema: &Value) -> Vec<Fault> {
                 Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. }
             )
         })
+        .take(MAX_FAULTS)
         .map(|error| {
             let path = error.instance_path().as_str();
             let place = if path.is_empty() {
@@ -186,13 +194,7 @@ fn faults(value: &Value, schema: &Value) -> Vec<Fault> {
             } else {
                 format!("field `{}`", path.trim_start_matches('/').replace('/', "."))
             };
-            Fault {
-                text: shortened(&format!("{place}: {error}"), 300),
-                is_empty_where_something_is_due: matches!(
-                    error.kind(),
-                    Kind::MinLength { .. } | Kind::MinItems { .. }
-                ),
-            }
+            shortened(&format!("{place}: {error}"), 300)
         })
         .collect()
 }

@@ -151,19 +151,3 @@ pub struct Usage {
     /// US dollars, where the provider says or prices are set.
     pub cost_usd: Option<f64>,
 }
-
-impl Usage {
-    /// Both together.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
-            completion_tokens: self
-                .completion_tokens
-                .saturating_add(other.completion_tokens),
-            cost_usd: match (self.cost_usd, other.cost_usd) {
-                (None, None) => None,
-                (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
-            },
-        }
-    }
-}

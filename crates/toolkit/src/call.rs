@@ -8,7 +8,8 @@ use std::{
 use deliberate_core::{Session, SessionId, Spent, Timestamp};
 use deliberate_store::Store;
 use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{Caller, Issue, Kind, Parts, Progress, ToolError};
@@ -21,6 +22,16 @@ pub struct Call {
     deadline: Instant,
     said: Mutex<Said>,
     bill: Mutex<Bill>,
+    notes: Mutex<BTreeMap<String, Value>>,
+}
+
+/// What a call that was suspended knows from its earlier runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    /// The replies, by the key of their ask.
+    pub(crate) replies: BTreeMap<String, String>,
+    /// What was found then and must stay as it was.
+    pub(crate) notes: BTreeMap<String, Value>,
 }
 
 /// Who thinks in this call.
@@ -63,9 +74,15 @@ impl Call {
         parts: Arc<Parts>,
         caller: Caller,
         deadline: Instant,
-        replies: Option<BTreeMap<String, String>>,
+        journal: Option<Journal>,
     ) -> Self {
-        let mind = replies.map(|replies| Mind::Client(Arc::new(ClientDriven::new(replies))));
+        let (mind, notes) = match journal {
+            Some(journal) => {
+                let client = Arc::new(ClientDriven::new(journal.replies));
+                (Some(Mind::Client(client)), journal.notes)
+            }
+            None => (None, BTreeMap::new()),
+        };
         Self {
             parts,
             caller,
@@ -73,6 +90,7 @@ impl Call {
             deadline,
             said: Mutex::default(),
             bill: Mutex::default(),
+            notes: Mutex::new(notes),
         }
     }
 
@@ -153,6 +171,22 @@ impl Call {
         }
     }
 
+    /// `found`, or what an earlier run of this call found under the same key. A model that replies
+    /// between two runs has seen what the first one found; by the second the world has moved on.
+    pub fn keep<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = notes
+            .get(key)
+            .and_then(|note| serde_json::from_value(note.clone()).ok());
+        if let Some(earlier) = earlier {
+            return earlier;
+        }
+        if let Ok(note) = serde_json::to_value(&found) {
+            notes.insert(key.to_owned(), note);
+        }
+        found
+    }
+
     async fn mind(&self) -> &Mind {
         self.mind
             .get_or_init(|| async {
@@ -164,12 +198,18 @@ impl Call {
             .await
     }
 
-    /// The client's side of thinking, if it is the client who thinks.
-    pub(crate) fn client_driven(&self) -> Option<&ClientDriven> {
-        match self.mind.get()? {
-            Mind::Client(client) => Some(client),
-            Mind::Model(_) => None,
-        }
+    /// What the client has to think about, and what to keep until it has, if it is the client who
+    /// thinks.
+    pub(crate) fn waits_for(&self) -> Option<(Vec<Ask>, Journal)> {
+        let Mind::Client(client) = self.mind.get()? else {
+            return None;
+        };
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let journal = Journal {
+            replies: client.replies().clone(),
+            notes: notes.clone(),
+        };
+        Some((client.pending(), journal))
     }
 
     fn charge(&self, thinker: &str, replies: &[Reply]) {

@@ -1,7 +1,7 @@
 //! What a call can end with instead of an answer.
 //!
 //! Each error has a stable code (the names the documents use), one sentence, and a hint at the
-//! next step. Nothing here carries a path, a secret or a stack.
+//! next step. Nothing here carries a secret or a stack, and none of it grows with what was sent.
 
 use deliberate_core::Mode;
 use deliberate_store::StoreError;
@@ -195,9 +195,9 @@ pub struct Issue {
 
 impl Issue {
     /// An argument that breaks a rule.
-    pub fn new(field: impl Into<String>, rule: impl Into<String>) -> Self {
+    pub fn new(field: impl AsRef<str>, rule: impl Into<String>) -> Self {
         Self {
-            field: field.into(),
+            field: deliberate_core::cut_to_chars(field.as_ref(), 80),
             rule: rule.into(),
             value: None,
             did_you_mean: None,

@@ -1,20 +1,24 @@
 //! The one gate: [`Registry::call`].
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use deliberate_core::{
     Change, Invocation, InvocationId, SessionId, Suspension, SuspensionId, Timestamp, cap_json,
+    cut_to_chars,
 };
 use deliberate_store::StoreError;
 use deliberate_thinker::{Ask, Message, ThinkError};
 use futures::FutureExt;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::{sync::SemaphorePermit, time::Instant};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::Instant,
+};
 
 use crate::{
     Call, Caller, Outcome, Registry, ToolError,
-    call::Bill,
+    call::{Bill, Journal},
     registry::{Action, Entry},
     suspend::Resumption,
     tool::AnyTool,
@@ -23,6 +27,12 @@ use crate::{
 /// How often a call that says nothing gives a sign of life. Clients give up after 60 s of
 /// silence; some sooner.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
+
+/// How long the answer to a failed call waits for its record.
+const RECORD_TIME: Duration = Duration::from_secs(1);
+
+/// What a record keeps of an error's text.
+const ERROR_CHARS: usize = 1_000;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +83,7 @@ struct Run<'a> {
     entry: &'a Entry,
     tool: &'a dyn AnyTool,
     arguments: Value,
-    replies: Option<BTreeMap<String, String>>,
+    journal: Option<Journal>,
     suspended: Option<Box<Suspension>>,
 }
 
@@ -97,7 +107,9 @@ impl Registry {
             at: self.parts.clock.now(),
             instant: Instant::now(),
         };
-        match self.prepare(entry, arguments).await {
+        let deadline = begun.instant + self.time_limit(entry);
+        let prepared = self.guarded(entry, deadline, self.prepare(entry, arguments));
+        match prepared.await {
             Ok(Prepared::Run(run)) => self.run(*run, begun, caller).await,
             Ok(Prepared::Ended(answer)) => Ok(answer),
             Err(error) => {
@@ -119,12 +131,12 @@ impl Registry {
                 entry,
                 tool: tool.as_ref(),
                 arguments,
-                replies: None,
+                journal: None,
                 suspended: None,
             }))),
             Action::Resume => match self.resumption(arguments).await? {
                 Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
-                Resumption::Goes { suspended, replies } => {
+                Resumption::Goes { suspended, journal } => {
                     let entry = self.entry(&suspended.tool_name)?;
                     let Action::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
@@ -133,7 +145,7 @@ impl Registry {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
-                        replies: Some(replies),
+                        journal: Some(journal),
                         suspended: Some(suspended),
                     })))
                 }
@@ -147,27 +159,22 @@ impl Registry {
         begun: Begun,
         caller: Caller,
     ) -> Result<Answer, ToolError> {
-        let limit = self.time_limit(run.entry);
+        let deadline = begun.instant + self.time_limit(run.entry);
         let cancelled = caller.cancelled.clone();
-        let call = Call::new(
-            self.parts.clone(),
-            caller,
-            begun.instant + limit,
-            run.replies.take(),
-        );
-        let outcome = tokio::select! {
-            biased;
-            () = cancelled.cancelled() => Err(ToolError::Cancelled),
-            outcome = self.within_limits(&run, &call, begun.instant + limit) => outcome,
-            () = give_signs_of_life(&call) => Err(ToolError::Internal),
+        let call = Call::new(self.parts.clone(), caller, deadline, run.journal.take());
+        let work = async {
+            let outcome = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => Err(ToolError::Cancelled),
+                outcome = self.guarded(run.entry, deadline, self.in_its_place(&run, &call)) => outcome,
+            };
+            // From here on it is not cancelled: what is committed is answered.
+            self.finish(run, begun, &call, outcome).await
         };
-        let outcome = outcome.map_err(|error| match error {
-            ToolError::Timeout { .. } => ToolError::Timeout {
-                limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
-            },
-            error => error,
-        });
-        self.finish(run, begun, &call, outcome).await
+        tokio::select! {
+            answer = work => answer,
+            () = give_signs_of_life(&call) => Err(ToolError::Internal),
+        }
     }
 
     fn time_limit(&self, entry: &Entry) -> Duration {
@@ -175,35 +182,39 @@ impl Registry {
         entry.about.limits.time.map_or(most, |own| own.min(most))
     }
 
-    /// Waits for a place among the running calls, then runs the tool until `deadline`.
-    async fn within_limits(
+    /// Does `work` until the deadline; a panic in it is an error of this call alone.
+    async fn guarded<T>(
         &self,
-        run: &Run<'_>,
-        call: &Call,
+        entry: &Entry,
         deadline: Instant,
-    ) -> Result<Outcome<Value>, ToolError> {
-        let work = async {
-            let _own = match &run.entry.running {
-                Some(running) => Some(running.acquire().await.map_err(|_| ToolError::Internal)?),
-                None => None,
-            };
-            let _place = self.place().await?;
-            let work = run.tool.run(run.arguments.clone(), call);
-            AssertUnwindSafe(work)
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|_| {
-                    tracing::error!(tool = run.entry.about.name, "a tool panicked");
-                    Err(ToolError::Internal)
-                })
-        };
-        tokio::time::timeout_at(deadline, work)
-            .await
-            .unwrap_or(Err(ToolError::Timeout { limit_ms: 0 }))
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let caught = AssertUnwindSafe(work).catch_unwind();
+        match tokio::time::timeout_at(deadline, caught).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => {
+                tracing::error!(tool = entry.about.name, "a tool panicked");
+                Err(ToolError::Internal)
+            }
+            Err(_) => Err(ToolError::Timeout {
+                limit_ms: u64::try_from(self.time_limit(entry).as_millis()).unwrap_or(u64::MAX),
+            }),
+        }
     }
 
-    async fn place(&self) -> Result<SemaphorePermit<'_>, ToolError> {
-        if let Ok(place) = self.running.try_acquire() {
+    /// Waits for a place among the running calls, then runs the tool.
+    async fn in_its_place(&self, run: &Run<'_>, call: &Call) -> Result<Outcome<Value>, ToolError> {
+        let _own = match &run.entry.running {
+            Some(running) => Some(self.place(running).await?),
+            None => None,
+        };
+        let _place = self.place(&self.running).await?;
+        run.tool.run(run.arguments.clone(), call).await
+    }
+
+    /// A place among `running`, waited for if not too many wait already.
+    async fn place<'a>(&'a self, running: &'a Semaphore) -> Result<SemaphorePermit<'a>, ToolError> {
+        if let Ok(place) = running.try_acquire() {
             return Ok(place);
         }
         let _waits = self
@@ -212,10 +223,7 @@ impl Registry {
             .map_err(|_| ToolError::Overloaded {
                 running: self.parts.bounds.running_calls,
             })?;
-        self.running
-            .acquire()
-            .await
-            .map_err(|_| ToolError::Internal)
+        running.acquire().await.map_err(|_| ToolError::Internal)
     }
 
     /// Commits what the run came to, and gives the answer.
@@ -288,8 +296,11 @@ impl Registry {
         );
         let record = self.record(&begun, bill, None, Err(error));
         let commit = self.parts.store.commit(vec![Change::AddInvocation(record)]);
-        if let Err(error) = commit.await {
-            tracing::warn!(%error, "a failed call could not be recorded");
+        match tokio::time::timeout(RECORD_TIME, commit).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a failed call could not be recorded"),
+            // It is queued, and recorded when the database is free again.
+            Err(_) => tracing::warn!("a failed call waits to be recorded"),
         }
     }
 
@@ -326,7 +337,7 @@ impl Registry {
             pipe_name: bill.pipe,
             latency_ms: i64::try_from(begun.instant.elapsed().as_millis()).ok(),
             success: error.is_none(),
-            error: error.map(ToString::to_string),
+            error: error.map(|error| cut_to_chars(&error.to_string(), ERROR_CHARS)),
             error_code: error.map(|error| error.code().to_owned()),
             spent: bill.spent,
             created_at: begun.at,

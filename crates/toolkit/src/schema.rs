@@ -151,6 +151,10 @@ fn without_null(schema: &mut Value) {
     }
 }
 
+/// What is wrong with the arguments is told up to this number; a caller who gets more wrong is
+/// helped by the first ones.
+const MOST_ISSUES: usize = 8;
+
 /// Checks arguments against one tool's schema.
 pub(crate) struct Checker {
     schema: Value,
@@ -175,16 +179,23 @@ impl Checker {
             Value::Null => Value::Object(Map::new()),
             arguments => tidy(arguments, &self.schema),
         };
-        let issues: Vec<Issue> = self
+        let mut issues: Vec<Issue> = self
             .validator
             .iter_errors(&arguments)
             .flat_map(|error| self.explain(&error))
+            .take(MOST_ISSUES + 1)
             .collect();
         if issues.is_empty() {
-            Ok(arguments)
-        } else {
-            Err(ToolError::Invalid(issues))
+            return Ok(arguments);
         }
+        if issues.len() > MOST_ISSUES {
+            issues.truncate(MOST_ISSUES);
+            issues.push(Issue::new(
+                "arguments",
+                "break more rules than are shown here",
+            ));
+        }
+        Err(ToolError::Invalid(issues))
     }
 
     fn explain(&self, error: &ValidationError<'_>) -> Vec<Issue> {
@@ -204,6 +215,7 @@ impl Checker {
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
                 .iter()
+                .take(MOST_ISSUES + 1)
                 .map(|name| {
                     let known = self.names_at(place);
                     let value = error.instance().get(name.as_str()).unwrap_or(&Value::Null);

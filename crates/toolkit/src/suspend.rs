@@ -6,16 +6,15 @@
 //! replies; it may be suspended again. A call that has ended gives the same answer to everyone
 //! who resumes it again.
 
-use std::collections::BTreeMap;
-
 use deliberate_core::{Suspension, SuspensionId};
+use deliberate_store::StoreError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
     About, Annotations, AskForClient, Call, Issue, Kind, Limits, NeedsReply, Registry, ToolError,
-    registry::Entry, schema,
+    call::Journal, registry::Entry, schema,
 };
 
 /// The tool that brings replies.
@@ -68,7 +67,7 @@ pub(crate) enum Resumption {
     /// The call goes on with these replies.
     Goes {
         suspended: Box<Suspension>,
-        replies: BTreeMap<String, String>,
+        journal: Journal,
     },
 }
 
@@ -87,9 +86,13 @@ impl Registry {
         if let Some(outcome) = suspended.outcome {
             return Ok(Resumption::Ended(outcome));
         }
-        let mut replies: BTreeMap<String, String> =
-            serde_json::from_value(suspended.journal.clone()).unwrap_or_default();
-        let keys: Vec<String> = serde_json::from_value(suspended.asks.clone()).unwrap_or_default();
+        let damaged = |error: serde_json::Error| StoreError::Damaged {
+            what: "a suspended call".to_owned(),
+            reason: error.to_string(),
+        };
+        let mut journal: Journal =
+            serde_json::from_value(suspended.journal.clone()).map_err(damaged)?;
+        let keys: Vec<String> = serde_json::from_value(suspended.asks.clone()).map_err(damaged)?;
         if resume.replies.len() > keys.len() {
             let rule = format!("must have at most {} item(s), one for each ask", keys.len());
             let issue = Issue::new("replies", rule).given(&json!(resume.replies.len()));
@@ -100,11 +103,16 @@ impl Registry {
                 Value::String(text) => text,
                 reply => reply.to_string(),
             };
-            replies.insert(key, text);
+            let limit = self.parts.bounds.content_chars;
+            if text.len() > limit && text.chars().count() > limit {
+                let rule = format!("must have at most {limit} characters each");
+                return Err(ToolError::Invalid(vec![Issue::new("replies", rule)]));
+            }
+            journal.replies.insert(key, text);
         }
         Ok(Resumption::Goes {
             suspended: Box::new(suspended),
-            replies,
+            journal,
         })
     }
 
@@ -116,8 +124,8 @@ impl Registry {
         earlier: Option<Box<Suspension>>,
         call: &Call,
     ) -> Result<(NeedsReply, Suspension), ToolError> {
-        let client = call.client_driven().ok_or(ToolError::Internal)?;
-        let asks: Vec<AskForClient> = client.pending().into_iter().map(Into::into).collect();
+        let (pending, journal) = call.waits_for().ok_or(ToolError::Internal)?;
+        let asks: Vec<AskForClient> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
         }
@@ -132,7 +140,7 @@ impl Registry {
             id: id.clone(),
             tool_name: entry.about.name.to_owned(),
             arguments,
-            journal: json!(client.replies()),
+            journal: json!(journal),
             asks: json!(keys),
             created_at,
             expires_at: now.plus_micros(time),

@@ -49,7 +49,14 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Cancels `shutdown` at the first SIGTERM or Ctrl-C.
+/// What is committed is safe, and who asks twice does not want to wait.
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "a second signal means now")]
+fn stop_at_once() -> ! {
+    std::process::exit(130)
+}
+
+/// Cancels `shutdown` at the first SIGTERM or Ctrl-C; the second ends the process.
 fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -63,6 +70,11 @@ fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
             }
             tracing::info!("asked to stop; finishing what runs");
             shutdown.cancel();
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            stop_at_once();
         });
     }
     #[cfg(not(unix))]

@@ -5,12 +5,12 @@ use std::{io::Write, process::ExitCode};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_core::{SessionId, Thought};
-use deliberate_store::{Page, SessionEntry, Store};
+use deliberate_store::{Page, Search, SessionEntry, Store};
 use serde_json::json;
 
 use super::{
     Shell,
-    table::{one_line, table},
+    table::{harmless, one_line, table},
 };
 use crate::wiring::store;
 
@@ -26,6 +26,8 @@ enum SessionsCommand {
     List(ListArgs),
     /// One session, step by step
     Show(ShowArgs),
+    /// Find thoughts by their words
+    Search(SearchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -50,6 +52,22 @@ struct ShowArgs {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct SearchArgs {
+    /// Words that must all occur
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// Only in this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// How many at the most
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
 pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
     let store = store(&shell.loaded.settings);
     let default = ListArgs {
@@ -61,6 +79,7 @@ pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::R
         None => list(&default, store.as_ref(), shell.output).await?,
         Some(SessionsCommand::List(args)) => list(args, store.as_ref(), shell.output).await?,
         Some(SessionsCommand::Show(args)) => show(args, store.as_ref(), shell.output).await?,
+        Some(SessionsCommand::Search(args)) => search(args, store.as_ref(), shell.output).await?,
     }
     store.close().await;
     Ok(ExitCode::SUCCESS)
@@ -127,7 +146,7 @@ async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> any
         return Ok(());
     }
     let title = session.title.as_deref().unwrap_or("(untitled)");
-    writeln!(output, "# {title}\n")?;
+    writeln!(output, "# {}\n", harmless(title))?;
     writeln!(
         output,
         "{} session {}, begun {}",
@@ -141,12 +160,50 @@ async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> any
         let sure = (thought.confidence.get() * 100.0).round();
         writeln!(output, "\n## Step {number} ({sure} % sure)\n")?;
         if let Some(input) = &thought.input {
-            writeln!(output, "> {}\n", input.trim().replace('\n', "\n> "))?;
+            let input = harmless(input.trim()).replace('\n', "\n> ");
+            writeln!(output, "> {input}\n")?;
         }
-        writeln!(output, "{}", thought.content.trim())?;
+        writeln!(output, "{}", harmless(thought.content.trim()))?;
         Ok(())
     })
     .await
+}
+
+async fn search(
+    args: &SearchArgs,
+    store: &dyn Store,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let session = match &args.session {
+        Some(id) => Some(full_id(id, store).await?),
+        None => None,
+    };
+    let search = Search {
+        words: args.words.join(" "),
+        session,
+        mode: None,
+        limit: args.limit,
+    };
+    let found = store.search(&search).await?;
+    if args.json {
+        let thoughts: Vec<_> = found.iter().map(|found| &found.thought).collect();
+        writeln!(output, "{}", serde_json::to_string_pretty(&thoughts)?)?;
+        return Ok(());
+    }
+    if found.is_empty() {
+        writeln!(output, "No thought has all these words.")?;
+        return Ok(());
+    }
+    let mut rows = table(&["session", "thought", "passage"]);
+    for found in &found {
+        rows.add_row([
+            found.thought.session_id.to_string(),
+            seconds(&found.thought.created_at.to_string()),
+            one_line(&found.excerpt, 100),
+        ]);
+    }
+    writeln!(output, "{rows}")?;
+    Ok(())
 }
 
 /// The id that begins like this, so that the first characters suffice at a terminal.

@@ -15,8 +15,16 @@ pub(super) fn table(headings: &[&str]) -> Table {
     table
 }
 
+/// Text that can't command a terminal: what models and callers wrote is shown, not obeyed.
+pub(super) fn harmless(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
+        .collect()
+}
+
 /// Text on one line of a table.
 pub(super) fn one_line(text: &str, chars: usize) -> String {
+    let text = harmless(text);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     deliberate_core::cut_to_chars(&text, chars)
 }

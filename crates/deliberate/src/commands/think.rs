@@ -12,7 +12,7 @@ use deliberate_toolkit::{Answer, AskForClient, Caller, NeedsReply, RESUME, Regis
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::{Shell, at_terminal};
+use super::{Shell, at_terminal, table::harmless};
 use crate::wiring::wire;
 
 #[derive(Debug, Args)]
@@ -38,7 +38,11 @@ pub(crate) async fn run(args: &ThinkArgs, shell: &mut Shell<'_>) -> anyhow::Resu
     let wired = wire(&loaded)?;
     let mind = wired.minds.own().await;
     if mind.is_none() && !args.manual {
-        tell_how_to_get_one(shell.output)?;
+        if args.json {
+            tell_how_to_get_one(&mut io::stderr())?;
+        } else {
+            tell_how_to_get_one(shell.output)?;
+        }
         return Ok(ExitCode::from(1));
     }
     let mut arguments = json!({ "content": question(&args.question)? });
@@ -153,10 +157,8 @@ fn show(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Resu
         return Ok(());
     }
     let text = |field: &str| {
-        output
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        let text = output.get(field).and_then(Value::as_str);
+        harmless(text.unwrap_or_default())
     };
     let sure = output
         .get("confidence")

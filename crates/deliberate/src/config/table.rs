@@ -142,7 +142,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("api_key", &["DELIBERATE_API_KEY"], Secret, unset("your-key"),
         "Key for the chosen provider, in place of its own variable"),
     setting("temperature", &["DELIBERATE_TEMPERATURE"], Number { min: 0.0, max: 2.0 }, unset("0.7"),
-        "Sampling temperature; without it the provider's own default"),
+        "Sampling temperature; without it each mode's own"),
     setting("max_tokens", &["DELIBERATE_MAX_TOKENS"], integer(1, 1_000_000), unset("2000"),
         "Longest answer to ask a model for, in tokens"),
     setting("discover", &["DELIBERATE_DISCOVER"], Switch, Value("on"),

@@ -167,25 +167,24 @@ async fn an_answer_cut_off_before_its_thought_is_asked_for_shorter() {
     );
 }
 
-/// Today's behaviour, and wrong: half a sentence is stored as a whole thought at the default
-/// confidence, though the answer lacks what it was asked for and the provider said that it was
-/// cut off. It should be asked for once more, and be an error if it is cut off again. The reading
-/// is that of the thinker crate, which takes what it can close.
 #[tokio::test]
-async fn an_answer_cut_off_within_its_thought_is_taken_for_a_whole_one() {
+async fn half_a_thought_is_asked_for_again_and_never_stored() {
     for cut in [
         cut_off(r#"{"thought": "half a sen"#),
         says(r#"{"thought": "half a sen"#),
         cut_off("half a sen"),
     ] {
         let desk = Desk::new();
-        desk.will_say([cut]);
+        desk.will_say([cut.clone(), says(&step("whole"))]);
         let output = desk.think(json!({ "content": "x" })).await;
-        assert_eq!(
-            (&output["content"], &output["confidence"]),
-            (&json!("half a sen"), &json!(0.8))
-        );
-        assert_eq!(desk.asked().len(), 1);
+        assert_eq!(output["content"], "whole", "{cut:?}");
+        assert_eq!(desk.asked().len(), 2, "{cut:?}");
+
+        let desk = Desk::new();
+        desk.will_say([cut.clone(), cut.clone()]);
+        let error = desk.fail(json!({ "content": "x" })).await;
+        assert_eq!(error.code(), "InvalidResponse", "{cut:?}");
+        desk.assert_empty().await;
     }
 }
 

@@ -10,7 +10,12 @@ use super::scan::IdScan;
 #[derive(Debug)]
 pub enum Incoming {
     /// A sound message.
-    Message(Box<RxJsonRpcMessage<RoleServer>>),
+    Message {
+        /// What it says.
+        message: Box<RxJsonRpcMessage<RoleServer>>,
+        /// How long it was.
+        bytes: usize,
+    },
     /// Something that is answered with an error.
     Rejected(Rejection),
 }
@@ -29,6 +34,8 @@ pub struct Rejection {
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 const INVALID_PARAMS: i32 = -32_602;
+/// In the range that JSON-RPC leaves to servers.
+const SERVER_BUSY: i32 = -32_000;
 
 /// Messages that are read from one line. There should be one; a line of a million would make a
 /// million answers.
@@ -74,6 +81,11 @@ impl Rejection {
     pub(super) fn same_id(id: String) -> Self {
         let message = "a request with this id is still running; use another id";
         Self::new(Some(id), INVALID_REQUEST, message)
+    }
+
+    pub(super) fn too_much(id: String) -> Self {
+        let message = "the requests that are running hold too much data; send this again later";
+        Self::new(Some(id), SERVER_BUSY, message)
     }
 
     /// The answer as a line.
@@ -139,7 +151,7 @@ fn read_value(text: &str, found: &mut Vec<Incoming>) {
 }
 
 /// Batches belong to one revision only and no client of today sends them; each request in one is
-/// told so, because its sender waits for each.
+/// told so, because its sender waits for each, up to the number that may stand on a line.
 fn read_batch(text: &str, found: &mut Vec<Incoming>) {
     const REFUSED: &str = "batches are not supported; send one message on a line";
     let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
@@ -166,7 +178,10 @@ fn read_object(text: &str) -> Option<Incoming> {
         return Some(Incoming::Rejected(rejection));
     }
     match serde_json::from_str(text) {
-        Ok(message) => Some(Incoming::Message(Box::new(message))),
+        Ok(message) => Some(Incoming::Message {
+            message: Box::new(message),
+            bytes: text.len(),
+        }),
         Err(error) => {
             let id = envelope.id.map(|id| id.get().to_owned());
             // A notification or a response has no one waiting for an answer.
@@ -186,6 +201,11 @@ fn read_object(text: &str) -> Option<Incoming> {
 
 /// What JSON-RPC and MCP demand of every message, and the SDK does not check or answers wrongly.
 fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
+    // A response is never answered, whatever is wrong with it: two peers that did would never
+    // come to an end.
+    if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
+        return Ok(());
+    }
     let id = match envelope.id.map(RawValue::get) {
         None => None,
         Some(id) if is_id(id) => Some(id.to_owned()),
@@ -202,7 +222,6 @@ fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
     match envelope.method.map(RawValue::get) {
         Some(method) if method.starts_with('"') => {}
         Some(_) => return invalid("method must be a string"),
-        None if envelope.result.is_some() || envelope.error.is_some() => return Ok(()),
         None => return invalid("method is missing"),
     }
     let params = envelope.params.map(RawValue::get);

@@ -1,7 +1,7 @@
 //! Between the lines and the SDK: what is on its way, what is running, and when it is over.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     io,
     sync::{
         Arc, Mutex, PoisonError,
@@ -32,9 +32,13 @@ const CHUNK: usize = 64 * 1024;
 /// answers is not read further.
 const REJECTIONS: usize = 64;
 
-/// Requests that may be running or waiting for their answer to be written. A client that sends
-/// more, or does not read its answers, is not read further until there is room.
-const REQUESTS: usize = 512;
+/// Answers that may wait to be written. A client that does not read its answers is not read
+/// further until it does.
+const UNREAD_ANSWERS: usize = 256;
+
+/// What all running requests together may hold, counted by the length of their messages. The
+/// number of calls is limited by the registry; this keeps many large ones from filling the memory.
+const BYTES_AT_WORK: usize = 64 * 1024 * 1024;
 
 pub(super) struct StdioTransport<R, W> {
     input: R,
@@ -62,7 +66,8 @@ enum Stage {
 struct Output<W> {
     writer: tokio::sync::Mutex<Option<W>>,
     rejections: Arc<Semaphore>,
-    running: Mutex<HashSet<RequestId>>,
+    /// The running requests, and how long each message was.
+    running: Mutex<HashMap<RequestId, usize>>,
     /// Answers that are being written.
     sending: AtomicUsize,
     /// Told whenever a request has been answered, or the output has broken.
@@ -142,13 +147,13 @@ where
                 }
                 continue;
             }
-            if self.front_is_request() && !self.room_for_request().await {
+            if !self.queue.is_empty() && !self.answers_are_read().await {
                 return None;
             }
-            let Some(Incoming::Message(message)) = self.queue.pop_front() else {
+            let Some(Incoming::Message { message, bytes }) = self.queue.pop_front() else {
                 return None;
             };
-            match self.admit(*message) {
+            match self.admit(*message, bytes) {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
                 Err(rejection) => self.queue.push_front(Incoming::Rejected(rejection)),
@@ -156,20 +161,12 @@ where
         }
     }
 
-    fn front_is_request(&self) -> bool {
-        match self.queue.front() {
-            Some(Incoming::Message(message)) => {
-                matches!(message.as_ref(), JsonRpcMessage::Request(_))
-            }
-            _ => false,
-        }
-    }
-
-    /// Waits until another request may run; false if it is time to stop.
-    async fn room_for_request(&mut self) -> bool {
+    /// Waits while too many answers are unread; false if it is time to stop. What runs goes on
+    /// meanwhile, so a client that begins to read again is served again.
+    async fn answers_are_read(&mut self) -> bool {
         loop {
             let changed = self.output.changed.notified();
-            if self.output.at_work() < REQUESTS {
+            if self.output.sending.load(Ordering::Acquire) < UNREAD_ANSWERS {
                 return true;
             }
             match self.stage {
@@ -205,13 +202,20 @@ where
     fn admit(
         &mut self,
         message: RxJsonRpcMessage<RoleServer>,
+        bytes: usize,
     ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Rejection> {
         match &message {
             JsonRpcMessage::Request(request) => {
-                if !self.output.running().insert(request.id.clone()) {
-                    let id = request.id.clone().into_json_value().to_string();
-                    return Err(Rejection::same_id(id));
+                let id = || request.id.clone().into_json_value().to_string();
+                let mut running = self.output.running();
+                if running.contains_key(&request.id) {
+                    return Err(Rejection::same_id(id()));
                 }
+                if !running.is_empty() && running.values().sum::<usize>() + bytes > BYTES_AT_WORK {
+                    return Err(Rejection::too_much(id()));
+                }
+                running.insert(request.id.clone(), bytes);
+                drop(running);
                 if self.stage == Stage::Fresh && begins(&request.request) {
                     self.stage = Stage::Open;
                 }
@@ -330,7 +334,7 @@ impl<W> Drop for Sending<'_, W> {
 }
 
 impl<W> Output<W> {
-    fn running(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<RequestId, usize>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -339,16 +343,13 @@ impl<W> Output<W> {
         self.changed.notify_waiters();
     }
 
-    /// Requests that run, and answers that are being written.
-    fn at_work(&self) -> usize {
-        self.running().len() + self.sending.load(Ordering::Acquire)
-    }
-
     async fn wait_until_idle(&self, until: Instant) {
         loop {
             let changed = self.changed.notified();
             // Answers and rejections on their way count as work too.
-            let idle = self.at_work() == 0 && self.rejections.available_permits() == REJECTIONS;
+            let idle = self.running().is_empty()
+                && self.sending.load(Ordering::Acquire) == 0
+                && self.rejections.available_permits() == REJECTIONS;
             if idle {
                 return;
             }

@@ -17,7 +17,7 @@ fn found(line: &[u8]) -> Vec<String> {
                 rejection.id.as_deref().unwrap_or("null")
             )
         }
-        Incoming::Message(message) => {
+        Incoming::Message { message, .. } => {
             let message = serde_json::to_value(*message).unwrap();
             match (message.get("method"), message.get("id")) {
                 (Some(method), Some(id)) => format!("request {id} {}", method.as_str().unwrap()),

@@ -12,16 +12,17 @@ mod read;
 mod rows;
 mod writer;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use deliberate_core::Change;
-use futures::future::BoxFuture;
 use sqlx::SqlitePool;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::OnceCell;
 
 pub use import::{ImportReport, Imported, import_original};
 
-use crate::{Reading, StoreError};
+use crate::StoreError;
 use writer::Writer;
 
 /// How a file is used.
@@ -48,23 +49,15 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct SqliteStore {
     options: SqliteOptions,
+    /// Opened by the first use; a failed opening is tried again by the next.
     opened: OnceCell<Opened>,
-    /// Held while opening, so that a failed opening is tried again by the next call and not
-    /// by all of them at once.
-    closing: Mutex<Closing>,
-}
-
-#[derive(Debug, Default, PartialEq)]
-enum Closing {
-    #[default]
-    Open,
-    Closed,
+    closed: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Opened {
     readers: SqlitePool,
-    writer: Arc<Writer>,
+    writer: Writer,
 }
 
 impl SqliteStore {
@@ -73,15 +66,12 @@ impl SqliteStore {
         Self {
             options,
             opened: OnceCell::new(),
-            closing: Mutex::default(),
+            closed: AtomicBool::new(false),
         }
     }
 
     async fn opened(&self) -> Result<&Opened, StoreError> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        if *self.closing.lock().await == Closing::Closed {
+        if self.closed.load(Ordering::Acquire) {
             return Err(StoreError::Closed);
         }
         self.opened
@@ -89,28 +79,23 @@ impl SqliteStore {
                 let (readers, connection) = open::open(&self.options).await?;
                 Ok(Opened {
                     readers,
-                    writer: Arc::new(Writer::start(connection)),
+                    writer: Writer::start(connection, &self.options.path),
                 })
             })
             .await
     }
 
+    /// Lets go of the files once everything queued is written.
+    async fn let_go(&self) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(opened) = self.opened.get() {
+            opened.writer.close().await;
+            opened.readers.close().await;
+        }
+    }
+
     async fn readers(&self) -> Result<&SqlitePool, StoreError> {
         Ok(&self.opened().await?.readers)
-    }
-
-    fn commit_(&self, changes: Vec<Change>) -> Reading<'_, ()> {
-        Box::pin(async move { self.opened().await?.writer.commit(changes).await })
-    }
-
-    fn close_(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            *self.closing.lock().await = Closing::Closed;
-            if let Some(opened) = self.opened.get() {
-                opened.writer.close().await;
-                opened.readers.close().await;
-            }
-        })
     }
 
     fn location(&self) -> String {

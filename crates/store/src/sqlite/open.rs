@@ -17,8 +17,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 const APPLICATION_ID: i64 = 1_145_392_194;
 
 /// How long a process waits for another one's transaction. Eight busy processes on a slow disk
-/// need a few seconds at the most.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// need a few seconds at the most; a caller should not wait longer to hear that it is stuck.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) async fn open(
     options: &SqliteOptions,
@@ -34,6 +34,7 @@ pub(super) async fn open(
     {
         make_folder(folder).await.map_err(|error| problem(&error))?;
     }
+    make_file(path).await.map_err(|error| problem(&error))?;
     let connect = connect_options(options);
     let mut writer = connect
         .clone()
@@ -63,6 +64,18 @@ fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
             Durability::Relaxed => SqliteSynchronous::Normal,
         })
         .disable_statement_logging()
+}
+
+/// Made for the user alone, as the folder is; the files beside it follow its permissions.
+async fn make_file(path: &Path) -> std::io::Result<()> {
+    let mut options = tokio::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    match options.open(path).await {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// What is remembered is the user's own: the folder is made for them alone.

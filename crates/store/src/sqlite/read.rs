@@ -1,4 +1,4 @@
-//! Reading: each method of the trait as one bounded query.
+//! StoreFuture: each method of the trait as one bounded query.
 
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
@@ -12,12 +12,12 @@ use super::{
     SqliteStore,
     rows::{FromRow, query_error},
 };
-use crate::{Found, Page, Reading, Search, SessionEntry, State, Store, StoreError};
+use crate::{Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture};
 
 type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 impl SqliteStore {
-    fn one<'a, T: FromRow>(&'a self, sql: &'static str, id: &'a str) -> Reading<'a, Option<T>> {
+    fn one<'a, T: FromRow>(&'a self, sql: &'static str, id: &'a str) -> StoreFuture<'a, Option<T>> {
         Box::pin(async move {
             let row = sqlx::query(sql)
                 .bind(id)
@@ -42,7 +42,7 @@ impl SqliteStore {
         sql: &'static str,
         owner: &'a str,
         page: Page,
-    ) -> Reading<'a, Vec<T>> {
+    ) -> StoreFuture<'a, Vec<T>> {
         Box::pin(self.rows_owned(sql, owner, page))
     }
 
@@ -92,15 +92,15 @@ impl FromRow for Found {
 }
 
 impl Store for SqliteStore {
-    fn commit(&self, changes: Vec<Change>) -> Reading<'_, ()> {
-        self.commit_(changes)
+    fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()> {
+        Box::pin(async move { self.opened().await?.writer.commit(changes).await })
     }
 
-    fn session<'a>(&'a self, id: &'a SessionId) -> Reading<'a, Option<Session>> {
+    fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         self.one("SELECT * FROM sessions WHERE id = $1", id.as_str())
     }
 
-    fn sessions(&self, page: Page) -> Reading<'_, Vec<SessionEntry>> {
+    fn sessions(&self, page: Page) -> StoreFuture<'_, Vec<SessionEntry>> {
         Box::pin(async move {
             let statement = sqlx::query(
                 "SELECT s.*, (SELECT count(*) FROM thoughts t WHERE t.session_id = s.id) \
@@ -113,11 +113,11 @@ impl Store for SqliteStore {
         })
     }
 
-    fn thought<'a>(&'a self, id: &'a ThoughtId) -> Reading<'a, Option<Thought>> {
+    fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
         self.one("SELECT * FROM thoughts WHERE id = $1", id.as_str())
     }
 
-    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Thought>> {
+    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Thought>> {
         self.page(
             "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -129,7 +129,7 @@ impl Store for SqliteStore {
         &'a self,
         session: &'a SessionId,
         limit: u32,
-    ) -> Reading<'a, Vec<Thought>> {
+    ) -> StoreFuture<'a, Vec<Thought>> {
         self.page(
             "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -137,11 +137,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn branch<'a>(&'a self, id: &'a BranchId) -> Reading<'a, Option<Branch>> {
+    fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
         self.one("SELECT * FROM branches WHERE id = $1", id.as_str())
     }
 
-    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Branch>> {
+    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Branch>> {
         self.page(
             "SELECT * FROM branches WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -149,7 +149,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn cross_refs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<CrossRef>> {
+    fn cross_refs<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<CrossRef>> {
         self.page(
             "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
              WHERE b.session_id = $1 ORDER BY r.seq LIMIT $2 OFFSET $3",
@@ -158,7 +162,7 @@ impl Store for SqliteStore {
         )
     }
 
-    fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> Reading<'a, Option<Checkpoint>> {
+    fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
         self.one("SELECT * FROM checkpoints WHERE id = $1", id.as_str())
     }
 
@@ -166,7 +170,7 @@ impl Store for SqliteStore {
         &'a self,
         session: &'a SessionId,
         page: Page,
-    ) -> Reading<'a, Vec<Checkpoint>> {
+    ) -> StoreFuture<'a, Vec<Checkpoint>> {
         self.page(
             "SELECT * FROM checkpoints WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -178,7 +182,7 @@ impl Store for SqliteStore {
         &'a self,
         session: &'a SessionId,
         page: Page,
-    ) -> Reading<'a, Vec<StateSnapshot>> {
+    ) -> StoreFuture<'a, Vec<StateSnapshot>> {
         self.page(
             "SELECT * FROM state_snapshots WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -186,11 +190,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn graph<'a>(&'a self, id: &'a GraphId) -> Reading<'a, Option<Graph>> {
+    fn graph<'a>(&'a self, id: &'a GraphId) -> StoreFuture<'a, Option<Graph>> {
         self.one("SELECT * FROM graphs WHERE id = $1", id.as_str())
     }
 
-    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> Reading<'a, Vec<Graph>> {
+    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Graph>> {
         self.page(
             "SELECT * FROM graphs WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -198,11 +202,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn node<'a>(&'a self, id: &'a NodeId) -> Reading<'a, Option<GraphNode>> {
+    fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
         self.one("SELECT * FROM graph_nodes WHERE id = $1", id.as_str())
     }
 
-    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphNode>> {
+    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphNode>> {
         self.page(
             "SELECT * FROM graph_nodes WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             graph.as_str(),
@@ -210,7 +214,7 @@ impl Store for SqliteStore {
         )
     }
 
-    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> Reading<'a, Vec<GraphEdge>> {
+    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
         self.page(
             "SELECT * FROM graph_edges WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             graph.as_str(),
@@ -222,7 +226,7 @@ impl Store for SqliteStore {
         &'a self,
         session: Option<&'a SessionId>,
         page: Page,
-    ) -> Reading<'a, Vec<Invocation>> {
+    ) -> StoreFuture<'a, Vec<Invocation>> {
         let Some(session) = session else {
             return self.page(
                 "SELECT * FROM invocations WHERE $1 = '' ORDER BY seq DESC LIMIT $2 OFFSET $3",
@@ -237,11 +241,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> Reading<'a, Option<Suspension>> {
+    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>> {
         self.one("SELECT * FROM suspensions WHERE id = $1", id.as_str())
     }
 
-    fn search<'a>(&'a self, search: &'a Search) -> Reading<'a, Vec<Found>> {
+    fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>> {
         Box::pin(async move {
             let Some(words) = match_expression(&search.words) else {
                 return Ok(Vec::new());
@@ -266,7 +270,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn state(&self) -> Reading<'_, State> {
+    fn state(&self) -> StoreFuture<'_, State> {
         Box::pin(async move {
             let version = self
                 .count("SELECT max(version) FROM _sqlx_migrations WHERE success = 1")
@@ -281,7 +285,7 @@ impl Store for SqliteStore {
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        self.close_()
+        Box::pin(self.let_go())
     }
 }
 

@@ -4,7 +4,10 @@
 //! one transaction, and ends them with one fsync. A commit that fails is rolled back to its
 //! savepoint and spoils no other.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use deliberate_core::Change;
 use sqlx::{Connection, SqliteConnection};
@@ -26,9 +29,9 @@ const TOGETHER: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Writer {
+    /// Gone once the store is closed.
     queue: Mutex<Option<mpsc::Sender<Job>>>,
     task: Mutex<Option<JoinHandle<()>>>,
-    sender: mpsc::WeakSender<Job>,
 }
 
 #[derive(Debug)]
@@ -38,19 +41,18 @@ struct Job {
 }
 
 impl Writer {
-    pub(super) fn start(connection: SqliteConnection) -> Self {
+    pub(super) fn start(connection: SqliteConnection, path: &Path) -> Self {
         let (sender, jobs) = mpsc::channel(QUEUE);
-        let task = tokio::spawn(write_all(connection, jobs));
+        let file = OpenFile::at(path);
         Self {
-            sender: sender.downgrade(),
             queue: Mutex::new(Some(sender)),
-            task: Mutex::new(Some(task)),
+            task: Mutex::new(Some(tokio::spawn(write_all(connection, file, jobs)))),
         }
     }
 
     pub(super) async fn commit(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let (done, outcome) = oneshot::channel();
-        let sender = self.sender.upgrade().ok_or(StoreError::Closed)?;
+        let sender = self.queue.lock().await.clone().ok_or(StoreError::Closed)?;
         sender
             .send(Job { changes, done })
             .await
@@ -70,7 +72,50 @@ impl Writer {
     }
 }
 
-async fn write_all(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
+/// The file that was opened. Someone may delete it or put another in its place; what is written
+/// then goes to a file that nobody will find.
+struct OpenFile {
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+impl OpenFile {
+    fn at(path: &Path) -> Self {
+        Self {
+            identity: identity(path),
+            path: path.to_owned(),
+        }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if identity(&self.path) == self.identity {
+            return Ok(());
+        }
+        Err(StoreError::Connection {
+            location: self.path.display().to_string(),
+            reason: "it was removed or replaced while in use; start again".to_owned(),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere an open file can't be removed.
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+async fn write_all(
+    mut connection: SqliteConnection,
+    file: OpenFile,
+    mut jobs: mpsc::Receiver<Job>,
+) {
     while let Some(first) = jobs.recv().await {
         let mut waiting = vec![first];
         while waiting.len() < TOGETHER
@@ -78,7 +123,14 @@ async fn write_all(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Jo
         {
             waiting.push(job);
         }
-        write_together(&mut connection, waiting).await;
+        match file.check() {
+            Ok(()) => write_together(&mut connection, waiting).await,
+            Err(error) => {
+                for job in waiting {
+                    drop(job.done.send(Err(error.clone())));
+                }
+            }
+        }
     }
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database did not close cleanly");

@@ -1,3 +1,5 @@
+//! What fits, what is made to fit, and what is left alone.
+
 use serde_json::json;
 
 use super::*;

@@ -22,6 +22,7 @@ use serde_json::Value;
 use spans::{Quotes, Spans};
 
 pub(crate) use tolerant::End;
+use tolerant::OpenStrings;
 
 /// The longest text that is searched for JSON; strict JSON may be longer.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -38,18 +39,26 @@ pub fn read_json(text: &str) -> Result<Value, NoJson> {
         escapes: latex::escapes_of(shortened(text)),
         end: End::Written,
         controls: Controls::AsRead,
+        open_strings: OpenStrings::Closed,
     };
     search_all(text, how)
 }
 
-/// Reads the JSON in a model's answer, of which it is known whether it was cut off.
+/// Reads the JSON in a model's answer, of which it is known whether it was cut off. A text that
+/// ends inside a string is not whole and not read.
 pub(crate) fn read(text: &str, end: End) -> Result<Value, NoJson> {
     let how = How {
         escapes: latex::escapes_of(shortened(text)),
         end,
         controls: Controls::MayBeCommands,
+        open_strings: OpenStrings::Refused,
     };
     search_all(text, how)
+}
+
+/// Whether a text that [`read`] refuses holds JSON that only lacks its end.
+pub(crate) fn is_cut(text: &str) -> bool {
+    read_json(text).is_ok_and(|value| value.is_object() || value.is_array())
 }
 
 /// How a text has to be taken.
@@ -58,6 +67,7 @@ struct How {
     escapes: latex::Escapes,
     end: End,
     controls: Controls,
+    open_strings: OpenStrings,
 }
 
 /// What control characters in strict JSON are.
@@ -167,7 +177,8 @@ fn object_among(spans: Spans<'_>, how: How, array: &mut Option<Value>) -> Option
 /// Reads a span, if it can be meant as an answer: an object with something in it, or an array of
 /// objects. `[1]` in prose is a reference, `{}` a piece of code.
 fn meant(span: &str, how: How) -> Option<Value> {
-    let value = strict(span, how).or_else(|| tolerant::parse(span, how.escapes, how.end))?;
+    let value = strict(span, how)
+        .or_else(|| tolerant::parse(span, how.escapes, how.end, how.open_strings))?;
     let meant = match &value {
         Value::Object(members) => !members.is_empty(),
         Value::Array(items) => items.iter().any(Value::is_object),

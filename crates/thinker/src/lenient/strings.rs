@@ -41,25 +41,41 @@ fn ends(open: char, c: char) -> bool {
     }
 }
 
+/// A string that was read.
+pub(super) struct Text {
+    pub(super) text: String,
+    /// Whether the end of the text came before its closing quote.
+    pub(super) is_open: bool,
+}
+
 /// Reads a string from its opening quote on. One that is cut off ends with the text; a name that
 /// is too long to be one stops in the middle, where no colon follows.
-pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -> String {
+pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -> Text {
     let mut text = String::new();
     if at.eat("\"\"\"") {
         let rest = at.rest();
         let inner = rest.split_once("\"\"\"").map_or(rest, |(inner, _)| inner);
         at.eat(inner);
-        at.eat("\"\"\"");
-        return inner.to_owned();
+        let is_open = !at.eat("\"\"\"");
+        return Text {
+            text: inner.to_owned(),
+            is_open,
+        };
     }
     let Some(open) = at.bump() else {
-        return text;
+        return Text {
+            text,
+            is_open: true,
+        };
     };
     while let Some(c) = at.bump() {
         if c == '\\' {
             read_escape(at, &mut text, escapes);
         } else if ends(open, c) && closes(*at, place) {
-            break;
+            return Text {
+                text,
+                is_open: false,
+            };
         } else {
             text.push(c);
         }
@@ -67,7 +83,10 @@ pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -
             break;
         }
     }
-    text
+    Text {
+        text,
+        is_open: true,
+    }
 }
 
 /// Reads what follows a backslash. What JSON does not know stays as it is written.

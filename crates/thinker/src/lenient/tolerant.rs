@@ -23,22 +23,38 @@ pub(crate) enum End {
     Cut,
 }
 
+/// What becomes of a text that ends inside a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpenStrings {
+    /// The string ends there too.
+    Closed,
+    /// It is not read at all.
+    Refused,
+}
+
 /// This is not JSON, not even badly written.
 #[derive(Debug)]
 struct Hopeless;
 
 /// Reads the object or array that begins `text`; what follows it is left alone.
-pub(super) fn parse(text: &str, escapes: Escapes, end: End) -> Option<Value> {
+pub(super) fn parse(
+    text: &str,
+    escapes: Escapes,
+    end: End,
+    open_strings: OpenStrings,
+) -> Option<Value> {
     let mut parser = Parser {
         at: Cursor::new(text),
         escapes,
         end,
+        ends_in_string: false,
     };
-    match parser.at.peek() {
+    let value = match parser.at.peek() {
         Some('{') => parser.object(1).ok(),
         Some('[') => parser.array(1, BareText::Refused).ok(),
         _ => None,
-    }
+    };
+    value.filter(|_| open_strings == OpenStrings::Closed || !parser.ends_in_string)
 }
 
 /// Whether a value without quotes is taken for a string.
@@ -54,6 +70,8 @@ struct Parser<'t> {
     at: Cursor<'t>,
     escapes: Escapes,
     end: End,
+    /// Whether the text ended before a string did.
+    ends_in_string: bool,
 }
 
 impl Parser<'_> {
@@ -106,7 +124,7 @@ impl Parser<'_> {
         let first = self.at.peek().filter(|_| !self.at.starts_fence())?;
         if is_quote(first) {
             let key = read_string(&mut self.at, Place::Key, self.escapes);
-            return Some((key, Place::Member));
+            return Some((key.text, Place::Member));
         }
         let key = self.at.take_while(is_word);
         key.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$')
@@ -157,7 +175,8 @@ impl Parser<'_> {
             '`' if self.at.starts_fence() => Err(Hopeless),
             c if is_quote(c) => {
                 let text = read_string(&mut self.at, place, self.escapes);
-                Ok(Some(Value::String(text)))
+                self.ends_in_string |= text.is_open;
+                Ok(Some(Value::String(text.text)))
             }
             // A name without a value: `{"a": , "b": 1}`.
             ',' | '}' | ']' if place != Place::Item => Ok(Some(Value::Null)),

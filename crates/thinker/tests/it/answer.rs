@@ -153,12 +153,19 @@ async fn a_cut_answer_is_asked_for_in_short() {
         "{complaint}"
     );
 
-    // What is whole in it is enough.
+    // What is whole in it is enough; half a string is not.
     let script = Script::new([Ok(Reply {
+        text: r#"{"confidence": 95, "thought": "it is forty", "more": "#.to_owned(),
+        ..cut.clone()
+    })]);
+    assert_eq!(asked(&script).await.unwrap().value, step("it is forty", 95));
+    let half = Reply {
         text: r#"{"confidence": 95, "thought": "it is fort"#.to_owned(),
         ..cut
-    })]);
-    assert_eq!(asked(&script).await.unwrap().value, step("it is fort", 95));
+    };
+    let script = Script::new([Ok(half.clone()), Ok(half)]);
+    let failed = asked(&script).await.unwrap_err();
+    assert_eq!(failed.error.code(), "InvalidResponse");
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ async fn answers_in_every_shape_are_read() {
         "```json\n{\"thought\": \"42\", \"confidence\": 90}\n```",
         r#"Here: {"thought": "42", "confidence": 90}. Done!"#,
         r#"{"thought": "42", "confidence": "90"}"#,
-        r#"{"confidence": 90, "thought": "42"#,
+        r#"{"confidence": 90, "thought": "42""#,
     ];
     for kind in KINDS {
         for shape in shapes {

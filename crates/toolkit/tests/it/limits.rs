@@ -286,11 +286,13 @@ async fn a_tool_may_run_less_often_at_once_than_others() {
 #[tokio::test]
 async fn waiting_for_ones_own_tool_takes_no_place_from_others() {
     let tools = [("single", at_once(1)), ("other", Limits::default())];
-    let mut hall = Hall::new(places(2, 0), tools);
+    let mut hall = Hall::new(places(2, 1), tools);
     let first = hall.call("single", "one");
     assert_eq!(hall.event().await, "one began");
     let second = hall.call("single", "two");
     hall.settle().await;
+    let third = hall.call("single", "three").await.unwrap().unwrap_err();
+    assert_eq!(third.code(), "Overloaded", "only one may wait");
     let other = hall.call("other", "other");
     assert_eq!(hall.event().await, "other began");
     hall.let_go(3);

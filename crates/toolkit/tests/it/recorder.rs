@@ -8,7 +8,7 @@ use deliberate_core::{
     GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
     Thought, ThoughtId,
 };
-use deliberate_store::{Found, Page, Reading, Search, SessionEntry, State, Store, StoreError};
+use deliberate_store::{Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture};
 use futures::future::{BoxFuture, ready};
 
 #[derive(Default)]
@@ -46,12 +46,12 @@ impl Recorder {
     }
 }
 
-fn nothing<'a, T: Default + Send + 'a>() -> Reading<'a, T> {
+fn nothing<'a, T: Default + Send + 'a>() -> StoreFuture<'a, T> {
     Box::pin(ready(Ok(T::default())))
 }
 
 impl Store for Recorder {
-    fn commit(&self, changes: Vec<Change>) -> Reading<'_, ()> {
+    fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()> {
         let outcome = self.failure.clone().map_or(Ok(()), Err);
         if outcome.is_ok() {
             self.commits.lock().unwrap().push(changes);
@@ -59,67 +59,67 @@ impl Store for Recorder {
         Box::pin(ready(outcome))
     }
 
-    fn session<'a>(&'a self, _: &'a SessionId) -> Reading<'a, Option<Session>> {
+    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         nothing()
     }
 
-    fn sessions(&self, _: Page) -> Reading<'_, Vec<SessionEntry>> {
+    fn sessions(&self, _: Page) -> StoreFuture<'_, Vec<SessionEntry>> {
         nothing()
     }
 
-    fn thought<'a>(&'a self, _: &'a ThoughtId) -> Reading<'a, Option<Thought>> {
+    fn thought<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
         nothing()
     }
 
-    fn thoughts<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Thought>> {
+    fn thoughts<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Thought>> {
         nothing()
     }
 
-    fn latest_thoughts<'a>(&'a self, _: &'a SessionId, _: u32) -> Reading<'a, Vec<Thought>> {
+    fn latest_thoughts<'a>(&'a self, _: &'a SessionId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
         nothing()
     }
 
-    fn branch<'a>(&'a self, _: &'a BranchId) -> Reading<'a, Option<Branch>> {
+    fn branch<'a>(&'a self, _: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
         nothing()
     }
 
-    fn branches<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Branch>> {
+    fn branches<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Branch>> {
         nothing()
     }
 
-    fn cross_refs<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<CrossRef>> {
+    fn cross_refs<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<CrossRef>> {
         nothing()
     }
 
-    fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> Reading<'a, Option<Checkpoint>> {
+    fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
         nothing()
     }
 
-    fn checkpoints<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Checkpoint>> {
+    fn checkpoints<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Checkpoint>> {
         nothing()
     }
 
-    fn snapshots<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<StateSnapshot>> {
+    fn snapshots<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<StateSnapshot>> {
         nothing()
     }
 
-    fn graph<'a>(&'a self, _: &'a GraphId) -> Reading<'a, Option<Graph>> {
+    fn graph<'a>(&'a self, _: &'a GraphId) -> StoreFuture<'a, Option<Graph>> {
         nothing()
     }
 
-    fn graphs<'a>(&'a self, _: &'a SessionId, _: Page) -> Reading<'a, Vec<Graph>> {
+    fn graphs<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Graph>> {
         nothing()
     }
 
-    fn node<'a>(&'a self, _: &'a NodeId) -> Reading<'a, Option<GraphNode>> {
+    fn node<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
         nothing()
     }
 
-    fn nodes<'a>(&'a self, _: &'a GraphId, _: Page) -> Reading<'a, Vec<GraphNode>> {
+    fn nodes<'a>(&'a self, _: &'a GraphId, _: Page) -> StoreFuture<'a, Vec<GraphNode>> {
         nothing()
     }
 
-    fn edges<'a>(&'a self, _: &'a GraphId, _: Page) -> Reading<'a, Vec<GraphEdge>> {
+    fn edges<'a>(&'a self, _: &'a GraphId, _: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
         nothing()
     }
 
@@ -127,19 +127,19 @@ impl Store for Recorder {
         &'a self,
         _: Option<&'a SessionId>,
         _: Page,
-    ) -> Reading<'a, Vec<Invocation>> {
+    ) -> StoreFuture<'a, Vec<Invocation>> {
         nothing()
     }
 
-    fn suspension<'a>(&'a self, _: &'a SuspensionId) -> Reading<'a, Option<Suspension>> {
+    fn suspension<'a>(&'a self, _: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>> {
         nothing()
     }
 
-    fn search<'a>(&'a self, _: &'a Search) -> Reading<'a, Vec<Found>> {
+    fn search<'a>(&'a self, _: &'a Search) -> StoreFuture<'a, Vec<Found>> {
         nothing()
     }
 
-    fn state(&self) -> Reading<'_, State> {
+    fn state(&self) -> StoreFuture<'_, State> {
         Box::pin(ready(Err(StoreError::Closed)))
     }
 

@@ -52,7 +52,7 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
             id: id.as_str().into(),
             tool_name: "ponder".to_owned(),
             arguments: json!({ "content": "why?" }),
-            journal: json!({}),
+            journal: json!({ "replies": {}, "notes": {} }),
             asks: json!(["view"]),
             created_at: begun,
             expires_at: begun.plus_micros(7 * 24 * 3_600 * 1_000_000),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use deliberate_core::{Change, Mode, ModelScore, Score, Session, SessionId, Thought};
+use deliberate_core::{Change, Mode, Percent, Score, Session, SessionId, Thought};
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
 use deliberate_toolkit::{
     About, Annotations, Call, Limits, Outcome, Tool, ToolError, answer_schema,
@@ -169,7 +169,7 @@ fn remember(
 pub(crate) struct View {
     #[schemars(length(min = 1))]
     view: String,
-    percent: ModelScore,
+    percent: Percent,
 }
 
 pub(crate) fn ask(key: &str, question: &str) -> Ask {
