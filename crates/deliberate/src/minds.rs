@@ -10,7 +10,7 @@ use std::{
 use deliberate_thinker::{
     Anthropic, AnthropicSettings, Ask, Found, HttpSettings, Langbase, LangbaseSettings, OpenAi,
     OpenAiSettings, Prices, Probe, Reply, ThinkError, Thinker, Vendor, find_local, find_vendor,
-    vendors,
+    is_on_this_machine, vendors,
 };
 use deliberate_toolkit::Minds;
 use futures::future::BoxFuture;
@@ -292,18 +292,11 @@ fn openai(
     if model.is_some() {
         wanted.model = model;
     }
-    let local = vendor.local || is_loopback(&wanted.base_url);
+    let local = vendor.local || is_on_this_machine(&wanted.base_url);
     wanted.http = http(settings, if local { LOCAL_TIMEOUT } else { REMOTE_TIMEOUT });
     wanted.prices = prices(settings);
     let base_url = wanted.base_url.clone();
     Ok(mind(settings, Arc::new(OpenAi::new(wanted)?), base_url))
-}
-
-fn is_loopback(url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    ["127.", "localhost", "[::1]"]
-        .iter()
-        .any(|prefix| host.starts_with(prefix))
 }
 
 fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: String) -> Mind {

@@ -3,6 +3,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
+use deliberate_thinker::host_and_port;
 use serde_json::json;
 
 use super::{
@@ -136,7 +137,7 @@ async fn provider(loaded: &Loaded) -> Finding {
 
 /// Whether the provider's address can be connected to. Asks nothing, costs nothing.
 async fn reach(mind: &Mind) -> (Verdict, String) {
-    let Some(address) = address(&mind.base_url) else {
+    let Some(address) = host_and_port(&mind.base_url) else {
         return (Verdict::Note, mind.description.clone());
     };
     let connect = tokio::net::TcpStream::connect(&address);
@@ -151,20 +152,6 @@ async fn reach(mind: &Mind) -> (Verdict, String) {
             format!("{} did not answer within 3 s", mind.description),
         ),
     }
-}
-
-/// `host:port` of an address.
-fn address(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    let host = rest.split('/').next()?;
-    let has_port = host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    Some(match (has_port, scheme) {
-        (true, _) => host.to_owned(),
-        (false, "http") => format!("{host}:80"),
-        (false, _) => format!("{host}:443"),
-    })
 }
 
 fn limits(loaded: &Loaded) -> Finding {

@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use deliberate_store::sqlite::{ImportReport, import_original};
+use deliberate_store::{
+    StoreError,
+    sqlite::{ImportReport, import_original},
+};
 
 use super::{Shell, table::table};
 use crate::{config::Settings, wiring::store};
@@ -73,12 +76,14 @@ async fn in_its_place(
     Ok(report)
 }
 
-fn explained(
-    report: Result<ImportReport, deliberate_store::StoreError>,
-) -> anyhow::Result<ImportReport> {
-    report.map_err(|error| match error.hint() {
-        Some(hint) => anyhow::anyhow!("{error}. {hint}"),
-        None => error.into(),
+fn explained(report: Result<ImportReport, StoreError>) -> anyhow::Result<ImportReport> {
+    report.map_err(|error| match (&error, error.hint()) {
+        // Here the file to be read is meant, and not the one that is kept.
+        (StoreError::Foreign { location, reason }, _) => {
+            anyhow::anyhow!("{location} can't be imported: {reason}")
+        }
+        (_, Some(hint)) => anyhow::anyhow!("{error}. {hint}"),
+        (_, None) => error.into(),
     })
 }
 

@@ -14,5 +14,6 @@ mod crash;
 mod processes;
 mod protocol;
 mod sessions;
+mod stress;
 mod support;
 mod upstream;

@@ -1,4 +1,4 @@
-//! StoreFuture: each method of the trait as one bounded query.
+//! Reading: each method of the trait as one bounded query.
 
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,

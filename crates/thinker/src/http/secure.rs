@@ -46,8 +46,23 @@ pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ThinkError> {
     Ok(url)
 }
 
+/// Whether an address is on this machine.
+pub fn is_on_this_machine(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| is_loopback(&url))
+}
+
+/// `host:port` of an address.
+pub fn host_and_port(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok()?;
+    Some(format!(
+        "{}:{}",
+        url.host_str()?,
+        url.port_or_known_default()?
+    ))
+}
+
 /// Whether a URL points to this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
         Some(Host::Ipv4(address)) => address.is_loopback(),

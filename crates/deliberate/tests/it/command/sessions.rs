@@ -2,7 +2,7 @@
 
 use deliberate_testkit::{Fault, Standin};
 
-use crate::support::{Place, end, serve, text, think, think_on};
+use crate::support::{Place, end, run_with, serve, text, think, think_on};
 
 /// Two sessions, the first with two steps; the ids of both.
 async fn two(place: &Place) -> (String, String) {
@@ -109,4 +109,37 @@ async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
         ran.stderr,
         "error: there is no session \"zzz\"; `deliberate sessions` lists them\n"
     );
+}
+
+#[tokio::test]
+async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.args([
+        "think",
+        "--manual",
+        "Where do \u{1b}]0;pwned\u{7}the swallows go?",
+    ]);
+    let ran = run_with(&mut command, "South, \u{1b}[2Jover the desert.\n").await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = place
+        .run(&["sessions", "search", "desert", "swallow"])
+        .await;
+    assert!(found.stdout.contains("[swallows]"), "{found:?}");
+    let listed = place.run(&["sessions"]).await;
+    let id = listed
+        .stdout
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap();
+    let shown = place.run(&["sessions", "show", id]).await;
+    assert!(shown.stdout.contains("over the desert"), "{shown:?}");
+    for output in [&ran, &found, &listed, &shown] {
+        assert!(!output.stdout.contains(['\u{1b}', '\u{7}']), "{output:?}");
+    }
+    let none = place.run(&["sessions", "search", "penguin"]).await;
+    assert_eq!(none.stdout, "No thought has all these words.\n");
 }

@@ -90,3 +90,40 @@ async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
         assert!(!ran.stderr.contains("sk-secret"), "{}", ran.stderr);
     }
 }
+
+/// An address that was given without a vendor may be anyone's.
+#[tokio::test]
+async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    for variable in ["ANTHROPIC_API_KEY", "LANGBASE_API_KEY", "OPENAI_API_KEY"] {
+        let mut command = place.command();
+        command
+            .env(variable, KEY)
+            .env("DELIBERATE_BASE_URL", standin.openai_url())
+            .env("DELIBERATE_API_KEY", standin.key())
+            .env("DELIBERATE_MODEL", "stand-in");
+        let mut client = serve(&mut command).await;
+        output(&think(&mut client, "whose key?").await);
+        client.close_stdin();
+        client.wait_exit().await.unwrap();
+    }
+    let requests = format!("{:?}", standin.requests());
+    assert!(!requests.contains(KEY));
+    assert_eq!(standin.requests().len(), 3);
+    for request in standin.requests() {
+        assert_eq!(request.path, "/v1/chat/completions");
+    }
+}
+
+#[tokio::test]
+async fn a_key_without_an_owner_is_a_mistake_that_is_named() {
+    let place = Place::new();
+    let ran = run(place
+        .command()
+        .env("DELIBERATE_API_KEY", KEY)
+        .args(["tools"]))
+    .await;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("DELIBERATE_PROVIDER"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(KEY));
+}

@@ -1,0 +1,136 @@
+//! Clients and neighbours that ask too much: the server stays answerable and small, and never
+//! says that something is kept when it is not.
+
+use std::time::Duration;
+
+use deliberate_testkit::{Fault, Standin};
+use serde_json::{Value, json};
+use sqlx::Connection as _;
+use tokio::time::timeout;
+
+use crate::support::{Place, end, failure, output, serve, text, think, think_on};
+
+/// Far longer than an answer takes, far shorter than the waits that are tested for.
+const SOON: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_ping_is_answered_and_calls_can_be_cancelled_however_many_hang() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    standin.always(Fault::Hang);
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut ids = Vec::new();
+    for number in 0..600 {
+        let arguments = json!({ "name": "reasoning_linear", "arguments": { "content": "x" } });
+        ids.push(client.send_request("tools/call", arguments).await.unwrap());
+        assert_eq!(ids.len(), number + 1);
+    }
+    let pinged = timeout(SOON, client.request("ping", json!({}))).await;
+    assert!(pinged.unwrap().unwrap()["result"].is_object());
+    for id in ids {
+        let cancelled = json!({ "requestId": id, "reason": "enough" });
+        client
+            .notify("notifications/cancelled", cancelled)
+            .await
+            .unwrap();
+    }
+    standin.reset();
+    let answer = timeout(SOON, think(&mut client, "and now?")).await.unwrap();
+    output(&answer);
+    end(client).await;
+}
+
+#[tokio::test]
+async fn countless_wrong_arguments_get_a_short_answer_and_a_short_record() {
+    let place = Place::new();
+    let mut client = serve(&mut place.command()).await;
+    let mut arguments = json!({ "content": "x" });
+    for number in 0..50_000 {
+        arguments[format!("unknown_{number}_{}", "n".repeat(20))] = json!(1);
+    }
+    arguments["y".repeat(50_000)] = json!(1);
+    let answer = client.call("reasoning_linear", arguments).await.unwrap();
+    assert_eq!(failure(&answer).code, "Validation");
+    assert!(
+        answer.to_string().len() < 8_192,
+        "{}",
+        answer.to_string().len()
+    );
+    end(client).await;
+    let (error, input): (String, String) = sqlx::query_as("SELECT error, input FROM invocations")
+        .fetch_one(&mut place.open().await)
+        .await
+        .unwrap();
+    assert!(error.chars().count() <= 1_000);
+    assert!(input.len() < 10_000);
+}
+
+#[tokio::test]
+async fn a_wrong_call_is_answered_although_another_process_holds_the_database() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    output(&think(&mut client, "opens the database").await);
+    let mut other = place.open().await;
+    let mut held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    sqlx::query("UPDATE sessions SET title = 'held'")
+        .execute(&mut *held)
+        .await
+        .unwrap();
+    let wrong = client.call("reasoning_linear", json!({ "contnt": "x" }));
+    let answer = timeout(SOON, wrong).await.unwrap().unwrap();
+    assert_eq!(failure(&answer).code, "Validation");
+    held.rollback().await.unwrap();
+    output(&think(&mut client, "goes on").await);
+    end(client).await;
+}
+
+#[tokio::test]
+async fn nothing_is_said_to_be_kept_in_a_file_that_is_gone() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut client = serve(&mut place.asking(&standin)).await;
+    output(&think(&mut client, "first").await);
+    std::fs::remove_file(place.database()).unwrap();
+    let answer = think(&mut client, "second").await;
+    assert_eq!(failure(&answer).code, "Connection");
+    client.close_stdin();
+    client.wait_exit().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_reply_follows_the_thought_its_model_was_shown() {
+    let place = Place::new();
+    let mut client = serve(&mut place.command()).await;
+    let reply = |thought: &str| json!({ "thought": thought, "confidence_percent": 1 });
+    let first = think(&mut client, "one").await;
+    let first = resume(&mut client, &first, reply("first")).await;
+    assert_eq!(output(&first)["confidence"], 0.01, "one in a hundred");
+    let session = text(&first, "session_id").to_owned();
+    let shown = text(&first, "thought_id").to_owned();
+    let left = think_on(&mut client, &session, "left").await;
+    let right = think_on(&mut client, &session, "right").await;
+    for suspended in [right, left] {
+        let answer = resume(&mut client, &suspended, reply("both saw the first")).await;
+        assert_eq!(text(&answer, "previous_thought"), shown);
+    }
+    end(client).await;
+}
+
+async fn resume(client: &mut deliberate_testkit::Client, needs: &Value, reply: Value) -> Value {
+    let id = &output(needs)["needs_reply"]["id"];
+    let arguments = json!({ "id": id, "replies": [reply] });
+    client.call("reasoning_resume", arguments).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_response_is_never_answered() {
+    let place = Place::new();
+    let mut client = serve(&mut place.command()).await;
+    for line in [
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}"#,
+        r#"{"jsonrpc":"2.0","id":{},"result":{}}"#,
+        r#"{"jsonrpc":"2.0","result":{}}"#,
+    ] {
+        client.send_line(line).await.unwrap();
+    }
+    assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
+    assert_eq!(end(client).await, [] as [Value; 0]);
+}
