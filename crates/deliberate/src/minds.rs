@@ -49,8 +49,6 @@ pub(crate) struct Mind {
     pub(crate) thinker: Arc<dyn Thinker>,
     /// Such as `langbase at https://api.langbase.com`.
     pub(crate) description: String,
-    /// Where it is.
-    pub(crate) base_url: String,
 }
 
 /// Chooses for each call.
@@ -225,7 +223,7 @@ fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
         prices: prices(settings),
         ..LangbaseSettings::new(key)
     })?;
-    Ok(mind(settings, Arc::new(langbase), base_url))
+    Ok(mind(settings, Arc::new(langbase), &base_url))
 }
 
 fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
@@ -246,7 +244,7 @@ fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
     wanted.http = http(settings, REMOTE_TIMEOUT);
     wanted.prices = prices(settings);
     let base_url = wanted.base_url.clone();
-    Ok(mind(settings, Arc::new(Anthropic::new(wanted)?), base_url))
+    Ok(mind(settings, Arc::new(Anthropic::new(wanted)?), &base_url))
 }
 
 fn vendor_key(loaded: &Loaded, vendor: &Vendor) -> Option<SecretString> {
@@ -296,10 +294,10 @@ fn openai(
     wanted.http = http(settings, if local { LOCAL_TIMEOUT } else { REMOTE_TIMEOUT });
     wanted.prices = prices(settings);
     let base_url = wanted.base_url.clone();
-    Ok(mind(settings, Arc::new(OpenAi::new(wanted)?), base_url))
+    Ok(mind(settings, Arc::new(OpenAi::new(wanted)?), &base_url))
 }
 
-fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: String) -> Mind {
+fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: &str) -> Mind {
     let description = format!("{} at {base_url}", thinker.name());
     let (temperature, max_tokens) = (temperature(settings), settings.max_tokens);
     let thinker = if temperature.is_some() || max_tokens.is_some() {
@@ -314,7 +312,6 @@ fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: String) -> Min
     Mind {
         thinker,
         description,
-        base_url,
     }
 }
 
@@ -380,6 +377,10 @@ impl Thinker for Tuned {
             };
             self.thinker.think(&tuned, deadline).await
         })
+    }
+
+    fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+        self.thinker.check(deadline)
     }
 }
 

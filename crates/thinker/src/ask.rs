@@ -21,6 +21,12 @@ pub trait Thinker: Send + Sync {
         ask: &'a Ask,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Reply, ThinkError>>;
+
+    /// Finds out whether the provider is there and takes our key, by asking for something that
+    /// costs nothing. Fine where there is nothing to find out.
+    fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// One question to a model.

@@ -33,7 +33,7 @@ pub use providers::{ClientDriven, Sampling, SamplingPeer, SamplingReply, Samplin
 #[cfg(feature = "http")]
 pub use discover::{Found, Probe, find_local};
 #[cfg(feature = "http")]
-pub use http::{HttpSettings, host_and_port, install_crypto, is_on_this_machine};
+pub use http::{HttpSettings, install_crypto, is_on_this_machine};
 #[cfg(feature = "http")]
 pub use providers::{
     Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, Prices,

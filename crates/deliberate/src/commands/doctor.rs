@@ -3,7 +3,6 @@
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use deliberate_thinker::host_and_port;
 use serde_json::json;
 
 use super::{
@@ -135,21 +134,14 @@ async fn provider(loaded: &Loaded) -> Finding {
     }
 }
 
-/// Whether the provider's address can be connected to. Asks nothing, costs nothing.
+/// Whether the provider answers and takes the key. Asks for nothing that costs.
 async fn reach(mind: &Mind) -> (Verdict, String) {
-    let Some(address) = host_and_port(&mind.base_url) else {
-        return (Verdict::Note, mind.description.clone());
-    };
-    let connect = tokio::net::TcpStream::connect(&address);
-    match tokio::time::timeout(REACH_TIME, connect).await {
-        Ok(Ok(_)) => (Verdict::Fine, format!("{}, reachable", mind.description)),
-        Ok(Err(error)) => (
+    let deadline = tokio::time::Instant::now() + REACH_TIME;
+    match mind.thinker.check(deadline).await {
+        Ok(()) => (Verdict::Fine, format!("{}, answers", mind.description)),
+        Err(error) => (
             Verdict::Wrong,
-            format!("{} can't be reached: {error}", mind.description),
-        ),
-        Err(_) => (
-            Verdict::Wrong,
-            format!("{} did not answer within 3 s", mind.description),
+            format!("{error}. {}", error.hint().unwrap_or_default()),
         ),
     }
 }

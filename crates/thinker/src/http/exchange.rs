@@ -92,6 +92,20 @@ impl Http {
             })
     }
 
+    /// Asks for a list that costs nothing. A provider that keeps no such list is there all the
+    /// same.
+    pub(crate) async fn check(
+        &self,
+        path: &'static str,
+        deadline: Instant,
+    ) -> Result<(), ThinkError> {
+        let answered = self.send(&Request::get(path), deadline).await?;
+        if answered.is_success() || matches!(answered.status, 404 | 405) {
+            return Ok(());
+        }
+        Err(self.api_error(&answered))
+    }
+
     /// The JSON of a success; anything else is an error.
     pub(crate) fn json(&self, answered: &Answered) -> Result<Value, ThinkError> {
         if !answered.is_success() {

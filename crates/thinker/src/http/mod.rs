@@ -13,7 +13,7 @@ pub(crate) use exchange::{Http, read_body};
 pub(crate) use pace::RateHeaders;
 pub(crate) use request::{Answered, Auth, Endpoint, Request};
 pub(crate) use secure::{base_url, client};
-pub use secure::{host_and_port, install_crypto, is_on_this_machine};
+pub use secure::{install_crypto, is_on_this_machine};
 
 use std::time::Duration;
 

@@ -51,16 +51,6 @@ pub fn is_on_this_machine(address: &str) -> bool {
     Url::parse(address).is_ok_and(|url| is_loopback(&url))
 }
 
-/// `host:port` of an address.
-pub fn host_and_port(address: &str) -> Option<String> {
-    let url = Url::parse(address).ok()?;
-    Some(format!(
-        "{}:{}",
-        url.host_str()?,
-        url.port_or_known_default()?
-    ))
-}
-
 /// Whether a URL points to this machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {

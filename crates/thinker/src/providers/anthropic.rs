@@ -136,4 +136,8 @@ impl Thinker for Anthropic {
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(self.ask(ask, deadline))
     }
+
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+        Box::pin(self.http.check("/v1/models", deadline))
+    }
 }

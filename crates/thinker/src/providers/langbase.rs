@@ -274,4 +274,8 @@ impl Thinker for Langbase {
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(self.ask(ask, deadline))
     }
+
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+        Box::pin(self.http.check("/v1/pipes", deadline))
+    }
 }

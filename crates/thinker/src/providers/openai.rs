@@ -214,4 +214,8 @@ impl Thinker for OpenAi {
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(self.ask(ask, deadline))
     }
+
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+        Box::pin(self.http.check("/models", deadline))
+    }
 }

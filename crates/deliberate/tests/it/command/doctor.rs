@@ -4,7 +4,7 @@ use deliberate_testkit::Standin;
 use serde_json::Value;
 
 use super::import::original;
-use crate::support::{Place, Ran, run};
+use crate::support::{Place, Ran, Wire, run};
 
 fn verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
     let finding = findings
@@ -24,7 +24,7 @@ fn findings(ran: &Ran) -> Value {
 }
 
 #[tokio::test]
-async fn all_is_well_with_a_provider_that_can_be_reached_and_it_is_asked_nothing() {
+async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_asked() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let ran = run(place.asking(&standin).args(["doctor", "--json"])).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
@@ -34,14 +34,29 @@ async fn all_is_well_with_a_provider_that_can_be_reached_and_it_is_asked_nothing
     assert_eq!(verdict(&findings, "limits").0, "ok");
     let (word, text) = verdict(&findings, "provider");
     assert_eq!(word, "ok");
-    assert_eq!(text, format!("langbase at {}, reachable", standin.url()));
-    assert!(standin.requests().is_empty());
+    assert_eq!(text, format!("langbase at {}, answers", standin.url()));
+    assert!(standin.asks().is_empty());
     let plain = run(place.asking(&standin).arg("doctor")).await;
     assert_eq!(plain.code, Some(0));
     assert_eq!(
         plain.stdout.lines().count(),
         findings.as_array().unwrap().len()
     );
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_found_out() {
+    for wire in Wire::ALL {
+        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+        let mut command = place.command();
+        wire.set_with_key(&mut command, &standin, "wrong-key");
+        let ran = run(command.args(["doctor", "--json"])).await;
+        assert_eq!(ran.code, Some(1), "{wire:?}");
+        let findings = findings(&ran);
+        let (word, text) = verdict(&findings, "provider");
+        assert_eq!(word, "WRONG", "{wire:?}");
+        assert!(text.contains("401"), "{wire:?}: {text}");
+    }
 }
 
 #[tokio::test]
@@ -61,7 +76,7 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
     let findings_ = findings(&ran);
     let (word, text) = verdict(&findings_, "provider");
     assert_eq!(word, "WRONG");
-    assert!(text.contains("can't be reached"), "{text}");
+    assert!(text.contains("could not be reached"), "{text}");
     assert_eq!(
         verdict(&findings_, "database").0,
         "ok",

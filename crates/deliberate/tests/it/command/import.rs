@@ -194,7 +194,7 @@ async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
     let cases = [
         ("nowhere.db", "there is no file nowhere.db"),
         ("notes.txt", "not an SQLite database"),
-        ("empty.db", "is not a database of"),
+        ("empty.db", "can't be imported: it has no sessions"),
         (".", "there is no file"),
     ];
     for (path, sentence) in cases {
