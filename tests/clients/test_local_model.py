@@ -21,6 +21,8 @@ SETTINGS = {
     "DELIBERATE_PROVIDER": "openai",
     "OPENAI_BASE_URL": URL,
     "DELIBERATE_MODEL": "smollm2",
+    # A model this small goes on for as long as it may.
+    "DELIBERATE_MAX_TOKENS": "300",
     "REQUEST_TIMEOUT_MS": str(PATIENCE_SECONDS * 1000),
 }
 

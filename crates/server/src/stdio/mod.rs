@@ -2,7 +2,7 @@
 //!
 //! Bytes come in through [`Lines`], which bounds every line; each line is read by
 //! [`read_line`], which answers for what the SDK would drop or misjudge; what is sound goes to
-//! the SDK through [`transport`]. Standard output carries the protocol and nothing else.
+//! the SDK through `transport`. Standard output carries the protocol and nothing else.
 
 mod lines;
 mod message;

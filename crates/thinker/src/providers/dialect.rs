@@ -15,6 +15,18 @@ pub(super) struct Dialect {
     pub(super) token_limit: TokenLimit,
     /// Whether the temperature is sent; reasoning models take none.
     pub(super) temperature: bool,
+    /// How long strings may get.
+    pub(super) strings: Strings,
+}
+
+/// How long strings in an answer may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strings {
+    /// As the schema says.
+    AsAsked,
+    /// Short enough for the answer to end before the limit of tokens. Servers on this machine hold
+    /// a model to its schema word by word, and a small model that is allowed to go on goes on.
+    EndInTime,
 }
 
 impl Dialect {
@@ -79,7 +91,10 @@ impl Dialect {
                 "type": "json_schema",
                 "json_schema": {
                     "name": schema_name(ask.purpose.as_str()),
-                    "schema": ask.schema,
+                    "schema": match self.strings {
+                        Strings::AsAsked => ask.schema.clone(),
+                        Strings::EndInTime => ending_in_time(ask),
+                    },
                     "strict": false,
                 },
             }),
@@ -88,6 +103,30 @@ impl Dialect {
         };
         body.insert("response_format".to_owned(), format);
     }
+}
+
+/// The schema with a length for every string that has none, so that all of them together take
+/// fewer tokens than there are. A token has two characters or more, nearly always.
+fn ending_in_time(ask: &Ask) -> Value {
+    const CHARS_PER_TOKEN: u64 = 2;
+    // Below this nothing can be said; grammars for much more are slow to make, or refused.
+    const BOUNDS: (u64, u64) = (80, 4_000);
+    let mut schema = ask.schema.clone();
+    let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return schema;
+    };
+    let known = |field: &Value| field.get("maxLength").and_then(Value::as_u64);
+    let taken: u64 = fields.values().filter_map(known).sum();
+    let open = |field: &Value| {
+        field.get("type").and_then(Value::as_str) == Some("string") && known(field).is_none()
+    };
+    let count = fields.values().filter(|field| open(field)).count() as u64;
+    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(taken);
+    let share = (room / count.max(1)).clamp(BOUNDS.0, BOUNDS.1);
+    for field in fields.values_mut().filter(|field| open(field)) {
+        field["maxLength"] = json!(share);
+    }
+    schema
 }
 
 /// A name as the format allows it: letters, digits, `_` and `-`, at most 64.
@@ -118,7 +157,37 @@ mod tests {
         json: JsonMode::Schema,
         token_limit: TokenLimit::MaxTokens,
         temperature: true,
+        strings: Strings::AsAsked,
     };
+
+    #[test]
+    fn strings_without_a_length_get_one_that_ends_before_the_tokens_do() {
+        let mut ask = Ask {
+            key: "a".to_owned(),
+            purpose: crate::Purpose::new("a"),
+            system: String::new(),
+            messages: Vec::new(),
+            schema: json!({ "properties": {
+                "thought": { "type": "string" },
+                "point": { "type": "string", "maxLength": 300 },
+                "score": { "type": "integer" },
+            } }),
+            plain_text: crate::PlainText::IsRefused,
+            max_tokens: 400,
+            temperature: 0.0,
+            thread: None,
+            variables: std::collections::BTreeMap::new(),
+        };
+        let fields = &ending_in_time(&ask)["properties"];
+        assert_eq!(fields["thought"]["maxLength"], 500);
+        assert_eq!(fields["point"]["maxLength"], 300);
+        assert_eq!(fields["score"], json!({ "type": "integer" }));
+        ask.max_tokens = 1;
+        assert_eq!(
+            ending_in_time(&ask)["properties"]["thought"]["maxLength"],
+            80
+        );
+    }
 
     #[test]
     fn a_refusal_is_taken_at_its_word() {

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
-    dialect::Dialect,
+    dialect::{Dialect, Strings},
     wire::{self, Prices},
 };
 use crate::{
     Ask, Finish, JsonMode, Reply, ThinkError, Thinker, TokenLimit,
     discover::first_model,
-    http::{Auth, Endpoint, Http, HttpSettings, RateHeaders, Request},
+    http::{Auth, Endpoint, Http, HttpSettings, RateHeaders, Request, is_on_this_machine},
     vendors::Vendor,
 };
 
@@ -86,6 +86,11 @@ pub struct OpenAi {
 impl OpenAi {
     /// Checks the settings; nothing is sent yet.
     pub fn new(settings: OpenAiSettings) -> Result<Self, ThinkError> {
+        let strings = if is_on_this_machine(&settings.base_url) {
+            Strings::EndInTime
+        } else {
+            Strings::AsAsked
+        };
         let http = Http::new(Endpoint {
             provider: settings.name,
             base_url: settings.base_url,
@@ -102,6 +107,7 @@ impl OpenAi {
                 json: settings.json,
                 token_limit: settings.max_tokens,
                 temperature: true,
+                strings,
             }),
             prices: settings.prices,
         })
