@@ -1,19 +1,21 @@
 //! One thought after another, each building on the last.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use deliberate_core::{
     Change, Mode, ModelScore, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
 };
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
+use deliberate_toolkit::{
+    About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError, answer_schema,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use crate::{
     context::{Past, past},
-    prompt::render,
+    prompt::AskTemplate,
 };
 
 /// `reasoning_linear`.
@@ -114,7 +116,10 @@ struct Shown<'a> {
     content: &'a str,
 }
 
-const ASK: &str = include_str!("linear.md");
+static ASK: LazyLock<AskTemplate> =
+    LazyLock::new(|| AskTemplate::new("linear", include_str!("linear.md")));
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(answer_schema::<Step>);
 
 /// As in the pipes of the original server.
 const MAX_TOKENS: u32 = 2_000;
@@ -175,13 +180,13 @@ async fn linear_session(id: &SessionId, call: &Call) -> Result<Session, ToolErro
 }
 
 fn ask(content: &str, past: &Past, session: Option<&Session>) -> Result<Ask, ToolError> {
-    let rendered = render("linear", ASK, Shown { past, content })?;
+    let rendered = ASK.render(Shown { past, content })?;
     Ok(Ask {
         key: "linear".to_owned(),
         purpose: Purpose::new("linear"),
         system: rendered.system,
         messages: vec![Message::user(rendered.question)],
-        schema: deliberate_toolkit::answer_schema::<Step>(),
+        schema: SCHEMA.clone(),
         plain_text: PlainText::IsTheAnswer,
         max_tokens: MAX_TOKENS,
         temperature: TEMPERATURE,

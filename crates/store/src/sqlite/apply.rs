@@ -53,16 +53,15 @@ fn untouched(change: &Change) -> StoreError {
 
 /// What else a change brings about.
 fn consequence(change: &Change) -> Option<Statement<'_>> {
-    match change {
-        Change::AddThought(thought) => Some(touch_session(thought)),
-        // Forgotten here, so that calls nobody came back to do not pile up.
-        Change::Suspend(suspension) => Some(
-            sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
-                .bind(suspension.created_at.as_micros())
-                .bind(suspension.id.as_str()),
-        ),
-        _ => None,
-    }
+    let Change::Suspend(suspension) = change else {
+        return None;
+    };
+    // Forgotten here, so that calls nobody came back to do not pile up.
+    Some(
+        sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
+            .bind(suspension.created_at.as_micros())
+            .bind(suspension.id.as_str()),
+    )
 }
 
 fn statement(change: &Change) -> Statement<'_> {
@@ -137,16 +136,12 @@ fn update_session(session: &Session) -> Statement<'_> {
     .bind(text(session.metadata.as_ref()))
 }
 
-fn touch_session(thought: &Thought) -> Statement<'_> {
-    sqlx::query("UPDATE sessions SET updated_at = max(updated_at, $2) WHERE id = $1")
-        .bind(thought.session_id.as_str())
-        .bind(thought.created_at.as_micros())
-}
-
+/// The step, and its session's time: one trip to the database, since trips are what a commit costs.
 fn add_thought(thought: &Thought) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
-         branch_id, created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         branch_id, created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10); \
+         UPDATE sessions SET updated_at = max(updated_at, $9) WHERE id = $2",
     )
     .bind(thought.id.as_str())
     .bind(thought.session_id.as_str())
