@@ -10,6 +10,7 @@ mod graph;
 mod ids;
 mod invocation;
 mod json;
+mod likeness;
 mod mode;
 mod score;
 mod session;
@@ -29,6 +30,7 @@ pub use ids::{
 };
 pub use invocation::{Invocation, Spent};
 pub use json::cap_json;
+pub use likeness::nearest;
 pub use mode::{Mode, UnknownMode};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;

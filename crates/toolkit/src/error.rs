@@ -237,16 +237,3 @@ impl std::fmt::Display for Issue {
         Ok(())
     }
 }
-
-/// Gives the similar one of `names`, for a hint at a slip of the pen.
-pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Below this a suggestion is more confusing than none.
-    const SIMILAR: f64 = 0.7;
-    let lower = wrong.to_lowercase();
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&lower, name), name))
-        .filter(|(likeness, _)| *likeness >= SIMILAR)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, name)| name.to_owned())
-}

@@ -5,14 +5,13 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Clock, IdSource};
+use deliberate_core::{Clock, IdSource, nearest};
 use deliberate_store::Store;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
     About, Minds, Tool, ToolError,
-    error::nearest,
     schema::Checker,
     suspend::{self, Resume},
     tool::AnyTool,

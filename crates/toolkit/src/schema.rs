@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use deliberate_core::nearest;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::{Issue, ToolError, error::nearest};
+use crate::{Issue, ToolError};
 
 /// The schema of what a model is asked to answer.
 pub fn answer_schema<T: JsonSchema>() -> Value {

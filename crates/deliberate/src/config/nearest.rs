@@ -1,5 +1,7 @@
 //! The known name most like an unknown one, for "did you mean".
 
+use deliberate_core::nearest;
+
 use super::table::{OTHER_VARIABLES, OUR_PREFIX, SETTINGS, Setting};
 
 /// The known key most like `key`. A variable's name written as a key, a key without its section and
@@ -27,7 +29,7 @@ pub(super) fn key(key: &str) -> Option<String> {
     };
     by_variable
         .map(|setting| setting.key.to_owned())
-        .or_else(|| word(key, SETTINGS.iter().map(|setting| setting.key)))
+        .or_else(|| nearest(key, SETTINGS.iter().map(|setting| setting.key)))
         .or_else(|| {
             let setting = by_last_part().or_else(by_section)?;
             Some(setting.key.to_owned())
@@ -41,22 +43,6 @@ pub(super) fn variable(name: &str) -> Option<String> {
     let tails = known
         .chain(OTHER_VARIABLES)
         .filter_map(|name| name.strip_prefix(OUR_PREFIX));
-    let tail = word(name.strip_prefix(OUR_PREFIX)?, tails)?;
+    let tail = nearest(name.strip_prefix(OUR_PREFIX)?, tails)?;
     Some(format!("{OUR_PREFIX}{tail}"))
-}
-
-/// The candidate most like `given`, if it is like it at all: at most two fifths of it changed, which
-/// lets `durable` find `durability` but `weather` nothing.
-pub(super) fn word<'a>(given: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    let given = given.to_lowercase();
-    candidates
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(&given, &candidate.to_lowercase());
-            (distance, candidate)
-        })
-        .filter(|(distance, candidate)| {
-            *distance <= (candidate.len().max(given.len()) * 2 / 5).min(6)
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate.to_owned())
 }

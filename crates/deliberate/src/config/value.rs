@@ -8,7 +8,6 @@ use secrecy::SecretString;
 
 use super::environment::Environment;
 use super::error::ConfigError;
-use super::nearest;
 use super::origin::Origin;
 use super::table::{Kind, Setting};
 
@@ -65,7 +64,7 @@ pub(super) fn parse(
         given: given(&setting.kind, text),
         allowed: setting.kind.allowed(),
         nearest: match setting.kind {
-            Kind::Choice(words) => nearest::word(text, words.iter().copied()),
+            Kind::Choice(words) => deliberate_core::nearest(text, words.iter().copied()),
             _ => None,
         },
     })

@@ -1,0 +1,41 @@
+//! The known word most like an unknown one, for "did you mean".
+
+/// The candidate most like `given`, whatever its case, if it is like it at all: at most two fifths
+/// of it changed, which lets `durable` find `durability` but `weather` nothing.
+pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // No name is that long, and comparing takes time by the length.
+    const LONGEST: usize = 100;
+    if given.len() > LONGEST {
+        return None;
+    }
+    let given = given.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&given, &candidate.to_lowercase());
+            (distance, candidate)
+        })
+        .filter(|(distance, candidate)| {
+            *distance <= (candidate.len().max(given.len()) * 2).div_ceil(5).min(6)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_word_and_another_word_finds_none() {
+        let known = ["durability", "session_id", "max_depth"];
+        assert_eq!(nearest("Sesion_id", known).as_deref(), Some("session_id"));
+        assert_eq!(nearest("maxDepth", known).as_deref(), Some("max_depth"));
+        assert_eq!(
+            nearest("reply", ["id", "replies"]).as_deref(),
+            Some("replies")
+        );
+        assert_eq!(nearest("weather", known), None);
+        assert_eq!(nearest(&"session_id".repeat(50), known), None);
+    }
+}
