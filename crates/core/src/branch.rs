@@ -25,6 +25,9 @@ pub struct Branch {
     pub confidence: Score,
     /// Higher is to be followed first.
     pub priority: i64,
+    /// Whether a backtrack went back behind it.
+    #[serde(default)]
+    pub set_aside: bool,
     /// When it was opened.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -4,8 +4,9 @@
 use serde_json::Value;
 
 use crate::{
-    Branch, BranchId, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Session,
-    SessionId, StateSnapshot, Suspension, SuspensionId, Thought, Timestamp,
+    Branch, BranchId, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
+    Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId, Thought,
+    Timestamp,
 };
 
 /// One change to what is remembered. Changes are made in the order given, so a session comes
@@ -14,11 +15,26 @@ use crate::{
 pub enum Change {
     /// A session begins.
     AddSession(Session),
-    /// A session goes on: its time, title, active branch and metadata become these.
-    UpdateSession(Session),
+    /// A session gets another title.
+    RenameSession {
+        /// The session.
+        session_id: SessionId,
+        /// What it is called from now on.
+        title: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A session's conversation with the provider is another one, or none.
+    KeepThread {
+        /// The session.
+        session_id: SessionId,
+        /// The provider's name for the conversation.
+        thread: Option<String>,
+    },
     /// A session and all that belongs to it is deleted.
     DeleteSession(SessionId),
-    /// A step is added, and its session's time is set to the step's.
+    /// A step is added, and its session's time is set to the step's. Refused if what it builds on
+    /// was set aside meanwhile.
     AddThought(Thought),
     /// A branch is opened.
     AddBranch(Branch),
@@ -35,18 +51,37 @@ pub enum Change {
     },
     /// A reference between branches is noted.
     AddCrossRef(CrossRef),
-    /// A checkpoint is made.
+    /// A checkpoint is made: what is current now can be returned to.
     AddCheckpoint(Checkpoint),
+    /// The session returns to where it stood at a checkpoint: what came later is set aside, what
+    /// was changed or set aside since is as it was. Changes after this one belong to the new way.
+    Backtrack {
+        /// The session.
+        session_id: SessionId,
+        /// Where it returns to.
+        to: CheckpointId,
+        /// The place it leaves, to which it can be brought back likewise.
+        left: Checkpoint,
+    },
     /// A state is kept.
     AddSnapshot(StateSnapshot),
     /// A graph begins.
     AddGraph(Graph),
-    /// A node is added.
+    /// A node is added. Refused if its graph was set aside meanwhile.
     AddNode(GraphNode),
     /// A node becomes this.
     UpdateNode(GraphNode),
-    /// An edge is added.
+    /// Nodes are pruned: no longer worked on, still there.
+    PruneNodes {
+        /// Their graph.
+        graph_id: GraphId,
+        /// Which ones.
+        nodes: Vec<NodeId>,
+    },
+    /// An edge is added. Refused if one of its ends was set aside meanwhile.
     AddEdge(GraphEdge),
+    /// Nothing changes, but all the others are refused unless this still holds.
+    Require(Requirement),
     /// A call is suspended, or suspended again with more replies in its journal.
     Suspend(Suspension),
     /// A suspended call has ended. Refused if it had ended before, so that a call that is
@@ -59,4 +94,20 @@ pub enum Change {
     },
     /// A call is recorded. Its session may be one that was never made.
     AddInvocation(Invocation),
+}
+
+/// What a call saw and relies on. Models take their time, and others work meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Requirement {
+    /// The branch is open and not set aside.
+    OpenBranch(BranchId),
+    /// The node is neither pruned nor set aside.
+    UsableNode(NodeId),
+    /// The graph has no more nodes than this that are not pruned.
+    NodesAtMost {
+        /// The graph.
+        graph_id: GraphId,
+        /// How many.
+        most: u32,
+    },
 }

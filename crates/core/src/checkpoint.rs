@@ -1,9 +1,12 @@
 //! Saved states of a session.
 
+use std::str::FromStr;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BranchId, CheckpointId, SessionId, SnapshotId, Timestamp};
+use crate::{BranchId, CheckpointId, SessionId, SnapshotId, Timestamp, branch::words};
 
 /// A place in a session that one can return to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +23,24 @@ pub struct Checkpoint {
     pub description: Option<String>,
     /// Where the session stood.
     pub snapshot: Value,
+    /// Who made it.
+    pub kind: CheckpointKind,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// Who made a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckpointKind {
+    /// Someone asked for it.
+    Asked,
+    /// A backtrack left this place; returning to it undoes the backtrack.
+    Undo,
+}
+
+words! {
+    CheckpointKind { Asked = "asked", Undo = "undo" }
 }
 
 /// A state kept beside the checkpoints, such as the one before a backtrack.

@@ -19,6 +19,9 @@ pub struct Graph {
     pub problem: Option<String>,
     /// Its limits, as given when it was made.
     pub config: Value,
+    /// Whether a backtrack went back behind it.
+    #[serde(default)]
+    pub set_aside: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -46,6 +49,12 @@ pub struct GraphNode {
     pub is_active: bool,
     /// Whether it is a conclusion.
     pub is_terminal: bool,
+    /// Whether it was pruned: no longer worked on or shown to a model.
+    #[serde(default)]
+    pub pruned: bool,
+    /// Whether a backtrack went back behind it.
+    #[serde(default)]
+    pub set_aside: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// Whatever else belongs to it.

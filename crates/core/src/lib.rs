@@ -20,8 +20,8 @@ mod thought;
 mod time;
 
 pub use branch::{Branch, BranchState, CrossRef, RefKind};
-pub use change::Change;
-pub use checkpoint::{Checkpoint, StateSnapshot};
+pub use change::{Change, Requirement};
+pub use checkpoint::{Checkpoint, CheckpointKind, StateSnapshot};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};
 pub use ids::{

@@ -24,6 +24,9 @@ pub struct Thought {
     pub parent_id: Option<ThoughtId>,
     /// The branch it is on, in tree mode.
     pub branch_id: Option<BranchId>,
+    /// Whether a backtrack went back behind it: history, no longer part of the reasoning.
+    #[serde(default)]
+    pub set_aside: bool,
     /// When it was thought.
     pub created_at: Timestamp,
     /// Whatever else the model or the mode said about it.

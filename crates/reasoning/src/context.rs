@@ -1,9 +1,9 @@
-//! What a model is shown of a session's past: the newest steps that fit a token budget, and the
-//! first one, which says what it all was about. The same size for a session of ten steps and of
+//! What a model is shown of a session's past, or of one line of it: the newest steps that fit a
+//! token budget, and the first one, which says what it all was about. Never what was set aside. The same size for a session of ten steps and of
 //! ten thousand.
 
 use deliberate_core::{Session, Thought, ThoughtId, approximate_tokens, cut_to_tokens};
-use deliberate_store::{Page, StoreError};
+use deliberate_store::{Page, StoreError, Which};
 use deliberate_toolkit::Call;
 use serde::Serialize;
 
@@ -33,19 +33,38 @@ pub(crate) struct PastStep {
     confidence: String,
 }
 
+/// One more than is shown, to know whether something is left out.
+const READ: u32 = MOST_STEPS + 1;
+
 /// Reads the past of `session` within the budget of the call.
 pub(crate) async fn past(session: &Session, call: &Call) -> Result<Past, StoreError> {
-    // One more than is shown, to know whether something is left out.
-    let newest = call
-        .store()
-        .latest_thoughts(&session.id, MOST_STEPS + 1)
-        .await?;
+    let newest = call.store().latest_thoughts(&session.id, READ).await?;
+    shown(newest, session, call).await
+}
+
+/// Reads the line that ends with `latest`: that thought, what it built on, and so on.
+pub(crate) async fn line(
+    latest: Option<&ThoughtId>,
+    session: &Session,
+    call: &Call,
+) -> Result<Past, StoreError> {
+    let Some(latest) = latest else {
+        return Ok(Past::default());
+    };
+    let newest = call.store().line(latest, READ).await?;
+    shown(newest, session, call).await
+}
+
+async fn shown(newest: Vec<Thought>, session: &Session, call: &Call) -> Result<Past, StoreError> {
     let latest = newest.first().map(|thought| thought.id.clone());
-    let reaches_back = newest.len() <= MOST_STEPS as usize;
-    let first = if reaches_back {
+    let first = if newest.len() < READ as usize {
         newest.last().cloned()
     } else {
-        let first = call.store().thoughts(&session.id, Page::first(1)).await?;
+        let first = Page::first(1);
+        let first = call
+            .store()
+            .thoughts(&session.id, Which::Current, first)
+            .await?;
         first.into_iter().next()
     };
     Ok(select(newest, first, latest, call.context_tokens()))
@@ -119,6 +138,7 @@ mod tests {
             mode: Mode::Linear,
             parent_id: None,
             branch_id: None,
+            set_aside: false,
             created_at: Timestamp::from_micros(0),
             metadata: None,
         }

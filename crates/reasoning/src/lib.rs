@@ -3,15 +3,34 @@
 //! A mode reads a session, asks the model, and returns a thought with the changes that keep it.
 //! It knows the domain, the toolkit and how to ask; nothing of MCP, SQL or HTTP.
 
+mod checkpoint;
 mod context;
 mod linear;
 mod prompt;
+mod said;
+mod session;
+mod tree;
+mod view;
 
 use deliberate_toolkit::Registry;
 
+pub use checkpoint::{Backtrack, CheckpointCreate, CheckpointList};
 pub use linear::Linear;
+pub use tree::{Tree, TreeComplete, TreeFocus, TreeList};
+pub use view::{Get, SearchThoughts, Sessions};
 
 /// The registry with every reasoning tool, in the order clients see them.
 pub fn register(registry: Registry) -> Registry {
-    registry.with(Linear)
+    registry
+        .with(Linear)
+        .with(Tree)
+        .with(TreeFocus)
+        .with(TreeList)
+        .with(TreeComplete)
+        .with(CheckpointCreate)
+        .with(CheckpointList)
+        .with(Backtrack)
+        .with(Get)
+        .with(SearchThoughts)
+        .with(Sessions)
 }

@@ -12,4 +12,7 @@ mod store;
 pub mod sqlite;
 
 pub use error::StoreError;
-pub use store::{Found, Page, Search, SessionEntry, State, Store, StoreFuture};
+pub use store::{
+    BranchEntry, Finding, Found, Moved, Page, Search, SessionEntry, State, Store, StoreFuture,
+    WayBack, Which,
+};

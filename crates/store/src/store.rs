@@ -3,7 +3,7 @@
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
     GraphNode, Invocation, Mode, NodeId, Session, SessionId, StateSnapshot, Suspension,
-    SuspensionId, Thought, ThoughtId,
+    SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
 
@@ -18,7 +18,8 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 ///
 /// Promises: a commit that returned `Ok` survives the death of the process and, in full
 /// durability, of the machine; a commit that returned `Err` left nothing. Reads see every
-/// commit that returned before they began. Lists are bounded by their [`Page`].
+/// commit that returned before they began. Lists are bounded by their [`Page`], and leave out what
+/// a backtrack set aside unless [`Which::All`] is asked for.
 pub trait Store: Send + Sync {
     /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
     /// the future.
@@ -34,37 +35,62 @@ pub trait Store: Send + Sync {
     fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
     /// A session's thoughts, oldest first.
-    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Thought>>;
+    fn thoughts<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Thought>>;
 
-    /// A session's latest thoughts, newest first. Costs the same however long the session is.
+    /// A session's latest current thoughts, newest first. Costs the same however long the session
+    /// is.
     fn latest_thoughts<'a>(
         &'a self,
         session: &'a SessionId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
+    /// A branch's latest current thoughts, newest first.
+    fn latest_on_branch<'a>(
+        &'a self,
+        branch: &'a BranchId,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<Thought>>;
+
+    /// The thought, what it built on, what that built on: newest first.
+    fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>>;
+
     /// The branch of that id.
     fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>>;
 
     /// A session's branches, oldest first.
-    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Branch>>;
+    fn branches<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<BranchEntry>>;
 
     /// The references between a session's branches, oldest first.
     fn cross_refs<'a>(
         &'a self,
         session: &'a SessionId,
+        which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<CrossRef>>;
 
     /// The checkpoint of that id.
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
-    /// A session's checkpoints, oldest first.
+    /// A session's checkpoints, oldest first, without their snapshots.
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
         page: Page,
     ) -> StoreFuture<'a, Vec<Checkpoint>>;
+
+    /// What returning to a checkpoint would move now; `None` if there is none of that id.
+    fn way_back<'a>(&'a self, checkpoint: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>>;
 
     /// A session's kept states, oldest first.
     fn snapshots<'a>(
@@ -77,16 +103,31 @@ pub trait Store: Send + Sync {
     fn graph<'a>(&'a self, id: &'a GraphId) -> StoreFuture<'a, Option<Graph>>;
 
     /// A session's graphs, oldest first.
-    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Graph>>;
+    fn graphs<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Graph>>;
 
     /// The node of that id.
     fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>>;
 
     /// A graph's nodes, oldest first.
-    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphNode>>;
+    fn nodes<'a>(
+        &'a self,
+        graph: &'a GraphId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<GraphNode>>;
 
     /// A graph's edges, oldest first.
-    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphEdge>>;
+    fn edges<'a>(
+        &'a self,
+        graph: &'a GraphId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<GraphEdge>>;
 
     /// Records of calls, newest first; of one session if one is given.
     fn invocations<'a>(
@@ -98,7 +139,7 @@ pub trait Store: Send + Sync {
     /// The suspended call of that id, ended or not, expired or not.
     fn suspension<'a>(&'a self, id: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>>;
 
-    /// Thoughts that hold all the words, best match first.
+    /// Thoughts and nodes that hold all the words, best match first, set aside or not.
     fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>>;
 
     /// Where it is and how much is in it.
@@ -132,35 +173,90 @@ impl Page {
     }
 }
 
+/// Which things of a session a list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Those that are part of the reasoning now.
+    Current,
+    /// Those that a backtrack set aside, too.
+    All,
+}
+
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEntry {
     /// The session.
     pub session: Session,
-    /// How many thoughts it has.
+    /// How many current thoughts it has.
     pub thoughts: u64,
+    /// How many current nodes its graphs have.
+    pub nodes: u64,
+}
+
+/// A branch in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchEntry {
+    /// The branch.
+    pub branch: Branch,
+    /// How many current thoughts are on it.
+    pub thoughts: u64,
+    /// The text of the first thought on it; a current one, if the branch is current.
+    pub opening: Option<String>,
+}
+
+/// What returning to a checkpoint moves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WayBack {
+    /// Out of the reasoning, into history.
+    pub set_aside: Moved,
+    /// Out of history, into the reasoning.
+    pub brought_back: Moved,
+}
+
+/// How many of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Thoughts.
+    pub thoughts: u64,
+    /// Branches.
+    pub branches: u64,
+    /// Nodes of graphs.
+    pub nodes: u64,
 }
 
 /// What to look for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     /// Words; all must occur. Punctuation and operators mean nothing.
     pub words: String,
     /// Only in this session.
     pub session: Option<SessionId>,
-    /// Only thoughts of this mode.
+    /// Only thoughts of this mode; nodes are of mode `got`.
     pub mode: Option<Mode>,
+    /// Only what is not older than this.
+    pub since: Option<Timestamp>,
+    /// Only what is not younger than this.
+    pub until: Option<Timestamp>,
     /// How many at the most.
     pub limit: u32,
 }
 
-/// A thought that was found.
+/// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The thought.
-    pub thought: Thought,
+    /// What it is.
+    pub what: Finding,
     /// The passage that matched, with `[` and `]` around the words.
     pub excerpt: String,
+}
+
+/// What can be found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finding {
+    /// A thought.
+    Thought(Thought),
+    /// A node of a graph.
+    Node(GraphNode),
 }
 
 /// Where a store is and how much is in it.

@@ -5,14 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deliberate_core::{Session, SessionId, Spent, Timestamp};
+use deliberate_core::{Spent, Timestamp};
 use deliberate_store::Store;
 use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
 
-use crate::{Caller, Issue, Kind, Parts, Progress, ToolError};
+use crate::{Caller, Issue, Parts, Progress, ToolError};
 
 /// One run of a tool.
 pub struct Call {
@@ -114,15 +114,6 @@ impl Call {
         self.parts.bounds.context_tokens
     }
 
-    /// The session of that id, or the error that says there is none.
-    pub async fn session(&self, id: &SessionId) -> Result<Session, ToolError> {
-        let session = self.store().session(id).await?;
-        session.ok_or_else(|| ToolError::NotFound {
-            what: Kind::Session,
-            id: deliberate_core::cut_to_chars(id.as_str(), 80),
-        })
-    }
-
     /// `text`, if it says anything and is not too long for the settings.
     pub fn checked_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
         let limit = self.parts.bounds.content_chars;
@@ -169,6 +160,24 @@ impl Call {
                 Err(failed.error.into())
             }
         }
+    }
+
+    /// Asks several things that do not depend on each other, all at once. Each has its own
+    /// outcome, in their order; if the client has to think, all are put before it together.
+    pub async fn think_all<T: DeserializeOwned>(
+        &self,
+        asks: Vec<Ask>,
+    ) -> Result<Vec<Result<Thinking<T>, ToolError>>, ToolError> {
+        // Not `try_join_all`: the first that waits for the client must not hide the others.
+        let all = asks.into_iter().map(|ask| self.think(ask, None));
+        let outcomes = futures::future::join_all(all).await;
+        let pending = |outcome: &Result<_, ToolError>| {
+            matches!(outcome, Err(ToolError::Think(ThinkError::Pending)))
+        };
+        if outcomes.iter().any(pending) {
+            return Err(ThinkError::Pending.into());
+        }
+        Ok(outcomes)
     }
 
     /// `found`, or what an earlier run of this call found under the same key. A model that replies

@@ -3,7 +3,7 @@
 //! Each error has a stable code (the names the documents use), one sentence, and a hint at the
 //! next step. Nothing here carries a secret or a stack, and none of it grows with what was sent.
 
-use deliberate_core::Mode;
+use deliberate_core::{BranchState, Mode};
 use deliberate_store::StoreError;
 use deliberate_thinker::ThinkError;
 use serde::Serialize;
@@ -31,6 +31,48 @@ pub enum ToolError {
         what: Kind,
         /// The id.
         id: String,
+    },
+    /// Something is there, but belongs elsewhere than the call said.
+    #[error("{what} {id:?} does not belong to {place} {place_id:?}")]
+    Elsewhere {
+        /// The kind of thing.
+        what: Kind,
+        /// Its id.
+        id: String,
+        /// The kind of thing it was looked for in.
+        place: Kind,
+        /// The id of that.
+        place_id: String,
+    },
+    /// A backtrack went back behind it.
+    #[error("{what} {id:?} was set aside by a backtrack and is history now")]
+    SetAside {
+        /// The kind of thing.
+        what: Kind,
+        /// Its id.
+        id: String,
+    },
+    /// The branch has ended.
+    #[error("branch {id:?} is {}", .state.as_str())]
+    BranchClosed {
+        /// The branch.
+        id: String,
+        /// How it ended.
+        state: BranchState,
+    },
+    /// The node was pruned.
+    #[error("node {id:?} was pruned")]
+    NodePruned {
+        /// The node.
+        id: String,
+    },
+    /// What is asked for goes beyond a limit that was set before.
+    #[error("{what}")]
+    LimitReached {
+        /// Which limit, in a sentence without its end.
+        what: String,
+        /// What to do instead.
+        instead: &'static str,
     },
     /// The session reasons in another way.
     #[error("session {id:?} is in {mode} mode, and this tool works on {wanted} sessions")]
@@ -107,7 +149,7 @@ impl ToolError {
         match self {
             Self::UnknownTool { .. } => "UnknownTool",
             Self::Invalid(_) => "Validation",
-            Self::NotFound { what, .. } => match what {
+            Self::NotFound { what, .. } | Self::Elsewhere { what, .. } => match what {
                 Kind::Session => "SessionNotFound",
                 Kind::Thought => "ThoughtNotFound",
                 Kind::Branch => "BranchNotFound",
@@ -116,6 +158,10 @@ impl ToolError {
                 Kind::Node => "NodeNotFound",
                 Kind::Suspension => "SuspensionNotFound",
             },
+            Self::SetAside { .. } => "SetAside",
+            Self::BranchClosed { .. } => "BranchClosed",
+            Self::NodePruned { .. } => "NodePruned",
+            Self::LimitReached { .. } => "LimitReached",
             Self::WrongMode { .. } => "WrongMode",
             Self::Think(error) => error.code(),
             Self::Store(error) => error.code(),
@@ -142,6 +188,21 @@ impl ToolError {
                 Kind::Suspension => "It may have expired; make the original call again.".to_owned(),
                 _ => "Use an id that an earlier call answered.".to_owned(),
             },
+            Self::Elsewhere { place, .. } => {
+                format!("Use an id that a call on that {place} answered.")
+            }
+            Self::SetAside { .. } => {
+                "Go on from what is current (reasoning_get shows it), or undo \
+                 the backtrack: reasoning_checkpoint_list has the place it left."
+                    .to_owned()
+            }
+            Self::BranchClosed { .. } => {
+                "Reopen it with reasoning_tree_focus, or continue another branch.".to_owned()
+            }
+            Self::NodePruned { .. } => "Work on a node that is left (reasoning_got_state lists \
+                 them), or backtrack to before the pruning."
+                .to_owned(),
+            Self::LimitReached { instead, .. } => (*instead).to_owned(),
             Self::WrongMode { mode, .. } => {
                 format!("Use a {mode} tool on it, or leave session_id out to begin a new session.")
             }

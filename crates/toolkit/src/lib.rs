@@ -12,6 +12,7 @@
 mod call;
 mod caller;
 mod error;
+mod find;
 mod gate;
 mod registry;
 mod schema;

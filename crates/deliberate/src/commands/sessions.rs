@@ -5,7 +5,7 @@ use std::{io::Write, process::ExitCode};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_core::{SessionId, Thought};
-use deliberate_store::{Page, Search, SessionEntry, Store};
+use deliberate_store::{Finding, Page, Search, SessionEntry, Store, Which};
 use serde_json::json;
 
 use super::{
@@ -181,29 +181,40 @@ async fn search(
     let search = Search {
         words: args.words.join(" "),
         session,
-        mode: None,
         limit: args.limit,
+        ..Search::default()
     };
     let found = store.search(&search).await?;
     if args.json {
-        let thoughts: Vec<_> = found.iter().map(|found| &found.thought).collect();
-        writeln!(output, "{}", serde_json::to_string_pretty(&thoughts)?)?;
+        let all: Vec<_> = found.iter().map(|found| thing_json(&found.what)).collect();
+        writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
     if found.is_empty() {
-        writeln!(output, "No thought has all these words.")?;
+        writeln!(output, "Nothing has all these words.")?;
         return Ok(());
     }
-    let mut rows = table(&["session", "thought", "passage"]);
+    let mut rows = table(&["session", "when", "passage"]);
     for found in &found {
+        let (session, time) = match &found.what {
+            Finding::Thought(thought) => (&thought.session_id, thought.created_at),
+            Finding::Node(node) => (&node.session_id, node.created_at),
+        };
         rows.add_row([
-            found.thought.session_id.to_string(),
-            seconds(&found.thought.created_at.to_string()),
+            session.to_string(),
+            seconds(&time.to_string()),
             one_line(&found.excerpt, 100),
         ]);
     }
     writeln!(output, "{rows}")?;
     Ok(())
+}
+
+fn thing_json(what: &Finding) -> serde_json::Value {
+    match what {
+        Finding::Thought(thought) => json!(thought),
+        Finding::Node(node) => json!(node),
+    }
 }
 
 /// The id that begins like this, so that the first characters suffice at a terminal.
@@ -233,7 +244,7 @@ async fn each_thought(
 ) -> anyhow::Result<()> {
     let mut page = Page::first(200);
     loop {
-        let thoughts = store.thoughts(session, page).await?;
+        let thoughts = store.thoughts(session, Which::Current, page).await?;
         let count = u32::try_from(thoughts.len())?;
         thoughts.into_iter().try_for_each(&mut tell)?;
         if count < page.limit {

@@ -8,7 +8,7 @@ use std::{
 use deliberate_core::{Change, Invocation, Mode, Score, Session, Thought, Timestamp};
 use deliberate_reasoning::register;
 use deliberate_store::{
-    Page, Store,
+    Page, Store, Which,
     sqlite::{Durability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
@@ -120,9 +120,25 @@ impl Desk {
     }
 
     pub(crate) async fn call(&self, arguments: Value) -> Result<Answer, ToolError> {
-        self.registry
-            .call("reasoning_linear", arguments, Caller::default())
-            .await
+        self.use_tool("reasoning_linear", arguments).await
+    }
+
+    /// Calls any tool.
+    pub(crate) async fn use_tool(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+        self.registry.call(tool, arguments, Caller::default()).await
+    }
+
+    /// Calls a tool, which must go well.
+    pub(crate) async fn done(&self, tool: &str, arguments: Value) -> Value {
+        match self.use_tool(tool, arguments).await {
+            Ok(Answer::Done(output)) => output,
+            other => panic!("{tool}: {other:?}"),
+        }
+    }
+
+    /// Calls a tool, which must go wrong.
+    pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> ToolError {
+        self.use_tool(tool, arguments).await.unwrap_err()
     }
 
     /// Thinks one step, which must go well.
@@ -142,7 +158,8 @@ impl Desk {
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
         for entry in self.store.sessions(ALL).await.unwrap() {
-            all.extend(self.store.thoughts(&entry.session.id, ALL).await.unwrap());
+            let thoughts = self.store.thoughts(&entry.session.id, Which::All, ALL);
+            all.extend(thoughts.await.unwrap());
         }
         all
     }
@@ -195,6 +212,7 @@ impl Desk {
                     mode,
                     parent_id: parent.map(Into::into),
                     branch_id: None,
+                    set_aside: false,
                     created_at: moment,
                     metadata: None,
                 })

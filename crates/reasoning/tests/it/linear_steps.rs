@@ -56,6 +56,7 @@ async fn the_first_step_begins_a_session_with_a_title() {
             mode: Mode::Linear,
             parent_id: None,
             branch_id: None,
+            set_aside: false,
             created_at: thought.created_at,
             metadata: Some(json!({ "weakest_point": "a guess" })),
         }
@@ -257,10 +258,17 @@ async fn the_providers_conversation_is_continued() {
 #[tokio::test]
 async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
     let desk = Desk::new();
-    desk.has_session(Mode::Linear, [("in", "out")]).await;
-    let mut session = desk.store.session(&"s".into()).await.unwrap().unwrap();
-    session.metadata = Some(json!({ "user": "ann" }));
-    let change = deliberate_core::Change::UpdateSession(session);
+    let moment = moment("2025-12-31T00:00:00Z");
+    let session = Session {
+        id: "s".into(),
+        mode: Mode::Linear,
+        title: None,
+        created_at: moment,
+        updated_at: moment,
+        active_branch_id: None,
+        metadata: Some(json!({ "user": "ann" })),
+    };
+    let change = deliberate_core::Change::AddSession(session);
     desk.store.commit(vec![change]).await.unwrap();
     desk.will_say([deliberate_thinker::Reply {
         thread: Some("th-1".to_owned()),

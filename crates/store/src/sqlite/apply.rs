@@ -1,16 +1,17 @@
-//! Each change as SQL.
+//! Each change as SQL. A change and what it brings about are one text, because trips to the
+//! database are what a commit costs.
 
 use deliberate_core::{
-    Branch, Change, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Session,
-    StateSnapshot, Suspension, Thought,
+    Branch, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode, Invocation, NodeId,
+    Requirement, Session, StateSnapshot, Suspension, Thought,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::rows::query_error;
+use super::{epochs, rows::query_error};
 use crate::StoreError;
 
-type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
+pub(super) type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 /// Makes the changes in their order.
 pub(super) async fn apply(
@@ -18,7 +19,26 @@ pub(super) async fn apply(
     changes: &[Change],
 ) -> Result<(), StoreError> {
     for change in changes {
-        let touched = run(connection, statement(change)).await?;
+        match change {
+            Change::Backtrack {
+                session_id,
+                to,
+                left,
+            } => {
+                epochs::backtrack(connection, session_id, to, left).await?;
+                continue;
+            }
+            Change::Require(requirement) => {
+                require(connection, requirement).await?;
+                continue;
+            }
+            Change::PruneNodes { nodes, .. } if nodes.is_empty() => continue,
+            _ => {}
+        }
+        let Some(statement) = statement(change) else {
+            continue;
+        };
+        let touched = run(connection, statement).await?;
         // Recording a call twice is recording it once.
         if touched == 0 && !matches!(change, Change::AddInvocation(_)) {
             return Err(untouched(change));
@@ -30,7 +50,7 @@ pub(super) async fn apply(
     Ok(())
 }
 
-async fn run(
+pub(super) async fn run(
     connection: &mut SqliteConnection,
     statement: Statement<'_>,
 ) -> Result<u64, StoreError> {
@@ -45,6 +65,14 @@ async fn run(
 fn untouched(change: &Change) -> StoreError {
     match change {
         Change::EndSuspension { .. } | Change::Suspend(_) => StoreError::AlreadyEnded,
+        Change::AddThought(_)
+        | Change::AddBranch(_)
+        | Change::FollowBranch { .. }
+        | Change::AddCrossRef(_)
+        | Change::AddNode(_)
+        | Change::AddEdge(_) => StoreError::Conflict {
+            reason: "what it builds on was set aside or deleted".to_owned(),
+        },
         _ => StoreError::Conflict {
             reason: "what it changes is not there".to_owned(),
         },
@@ -64,10 +92,72 @@ fn consequence(change: &Change) -> Option<Statement<'_>> {
     )
 }
 
-fn statement(change: &Change) -> Statement<'_> {
-    match change {
+/// Whether what a call relies on still holds.
+async fn require(
+    connection: &mut SqliteConnection,
+    requirement: &Requirement,
+) -> Result<(), StoreError> {
+    let (statement, broken) = match requirement {
+        Requirement::OpenBranch(id) => (
+            sqlx::query_scalar::<_, bool>(
+                "SELECT EXISTS (SELECT 1 FROM branches WHERE id = $1 AND state = 'active' \
+                 AND set_aside = 0)",
+            )
+            .bind(id.as_str()),
+            "the branch was closed or set aside",
+        ),
+        Requirement::UsableNode(id) => (
+            sqlx::query_scalar(
+                "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = $1 AND pruned = 0 \
+                 AND set_aside = 0)",
+            )
+            .bind(id.as_str()),
+            "the node was pruned or set aside",
+        ),
+        Requirement::NodesAtMost { graph_id, most } => (
+            sqlx::query_scalar(
+                "SELECT count(*) <= $2 FROM graph_nodes WHERE graph_id = $1 AND pruned = 0 \
+                 AND set_aside = 0",
+            )
+            .bind(graph_id.as_str())
+            .bind(*most),
+            "the graph grew meanwhile and would have more nodes than it may",
+        ),
+    };
+    let holds = statement
+        .fetch_one(connection)
+        .await
+        .map_err(|error| query_error(&error))?;
+    if holds {
+        return Ok(());
+    }
+    Err(StoreError::Conflict {
+        reason: broken.to_owned(),
+    })
+}
+
+/// The change as a statement; `None` for those that are more than one.
+fn statement(change: &Change) -> Option<Statement<'_>> {
+    Some(match change {
+        Change::Backtrack { .. } | Change::Require(_) => return None,
         Change::AddSession(session) => add_session(session),
-        Change::UpdateSession(session) => update_session(session),
+        Change::RenameSession {
+            session_id,
+            title,
+            at,
+        } => sqlx::query(
+            "UPDATE sessions SET title = $2, updated_at = max(updated_at, $3) WHERE id = $1",
+        )
+        .bind(session_id.as_str())
+        .bind(title)
+        .bind(at.as_micros()),
+        Change::KeepThread { session_id, thread } => sqlx::query(
+            "UPDATE sessions SET metadata = CASE WHEN $2 IS NULL \
+             THEN json_remove(metadata, '$.thread') \
+             ELSE json_set(coalesce(metadata, '{}'), '$.thread', $2) END WHERE id = $1",
+        )
+        .bind(session_id.as_str())
+        .bind(thread.as_deref()),
         Change::DeleteSession(id) => {
             sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id.as_str())
         }
@@ -80,17 +170,18 @@ fn statement(change: &Change) -> Statement<'_> {
             at,
         } => sqlx::query(
             "UPDATE sessions SET active_branch_id = $2, updated_at = max(updated_at, $3) \
-             WHERE id = $1",
+             WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $2 AND set_aside = 1)",
         )
         .bind(session_id.as_str())
         .bind(reference(branch_id.as_ref()))
         .bind(at.as_micros()),
         Change::AddCrossRef(reference) => add_cross_ref(reference),
-        Change::AddCheckpoint(checkpoint) => add_checkpoint(checkpoint),
+        Change::AddCheckpoint(checkpoint) => epochs::add_checkpoint(checkpoint),
         Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
         Change::AddGraph(graph) => add_graph(graph),
         Change::AddNode(node) => add_node(node),
         Change::UpdateNode(node) => update_node(node),
+        Change::PruneNodes { graph_id, nodes } => prune(graph_id, nodes),
         Change::AddEdge(edge) => add_edge(edge),
         Change::Suspend(suspension) => suspend(suspension),
         Change::EndSuspension { id, outcome } => {
@@ -99,10 +190,10 @@ fn statement(change: &Change) -> Statement<'_> {
                 .bind(outcome.to_string())
         }
         Change::AddInvocation(invocation) => record(invocation),
-    }
+    })
 }
 
-fn reference<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
+pub(super) fn reference<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
     id.map(AsRef::as_ref)
 }
 
@@ -124,24 +215,16 @@ fn add_session(session: &Session) -> Statement<'_> {
     .bind(text(session.metadata.as_ref()))
 }
 
-fn update_session(session: &Session) -> Statement<'_> {
-    sqlx::query(
-        "UPDATE sessions SET title = $2, updated_at = max(updated_at, $3), active_branch_id = $4, \
-         metadata = $5 WHERE id = $1",
-    )
-    .bind(session.id.as_str())
-    .bind(session.title.as_deref())
-    .bind(session.updated_at.as_micros())
-    .bind(reference(session.active_branch_id.as_ref()))
-    .bind(text(session.metadata.as_ref()))
-}
-
-/// The step, and its session's time: one trip to the database, since trips are what a commit costs.
+/// The step, and its session's time. Nothing may build on what was set aside.
 fn add_thought(thought: &Thought) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
-         branch_id, created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10); \
-         UPDATE sessions SET updated_at = max(updated_at, $9) WHERE id = $2",
+         branch_id, created_at, metadata, epoch) \
+         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, $9, $10, s.epoch FROM sessions s WHERE s.id = $2 \
+         AND NOT EXISTS (SELECT 1 FROM thoughts WHERE id = $7 AND set_aside = 1) \
+         AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $8 AND set_aside = 1); \
+         UPDATE sessions SET updated_at = max(updated_at, $9) \
+         WHERE id = $2 AND changes() > 0",
     )
     .bind(thought.id.as_str())
     .bind(thought.session_id.as_str())
@@ -158,7 +241,10 @@ fn add_thought(thought: &Thought) -> Statement<'_> {
 fn add_branch(branch: &Branch) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO branches (id, session_id, name, parent_id, state, confidence, priority, \
-         created_at, updated_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         created_at, updated_at, metadata, epoch, value_epoch) \
+         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, $9, $10, s.epoch, s.epoch \
+         FROM sessions s WHERE s.id = $2 \
+         AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $4 AND set_aside = 1)",
     )
     .bind(branch.id.as_str())
     .bind(branch.session_id.as_str())
@@ -172,11 +258,15 @@ fn add_branch(branch: &Branch) -> Statement<'_> {
     .bind(text(branch.metadata.as_ref()))
 }
 
+/// What the branch was is kept if that was in an earlier epoch.
 fn update_branch(branch: &Branch) -> Statement<'_> {
-    sqlx::query(
+    sqlx::query(concat!(
+        epochs::keep_earlier!("branch", "id = $1"),
         "UPDATE branches SET name = $2, state = $3, confidence = $4, priority = $5, \
-         updated_at = $6, metadata = $7 WHERE id = $1",
-    )
+         updated_at = $6, metadata = $7, \
+         value_epoch = (SELECT epoch FROM sessions s WHERE s.id = branches.session_id) \
+         WHERE id = $1",
+    ))
     .bind(branch.id.as_str())
     .bind(branch.name.as_deref())
     .bind(branch.state.as_str())
@@ -189,7 +279,9 @@ fn update_branch(branch: &Branch) -> Statement<'_> {
 fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO cross_refs (id, from_branch, to_branch, ref_type, reason, strength, \
-         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+         created_at, epoch) SELECT $1, b.id, $3, $4, $5, $6, $7, s.epoch \
+         FROM branches b JOIN sessions s ON s.id = b.session_id WHERE b.id = $2 \
+         AND NOT EXISTS (SELECT 1 FROM branches WHERE id IN ($2, $3) AND set_aside = 1)",
     )
     .bind(reference.id.as_str())
     .bind(reference.from_branch.as_str())
@@ -198,20 +290,6 @@ fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
     .bind(reference.reason.as_deref())
     .bind(reference.strength.get())
     .bind(reference.created_at.as_micros())
-}
-
-fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
-    sqlx::query(
-        "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
-         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(checkpoint.id.as_str())
-    .bind(checkpoint.session_id.as_str())
-    .bind(reference(checkpoint.branch_id.as_ref()))
-    .bind(&checkpoint.name)
-    .bind(checkpoint.description.as_deref())
-    .bind(checkpoint.snapshot.to_string())
-    .bind(checkpoint.created_at.as_micros())
 }
 
 fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
@@ -230,8 +308,9 @@ fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
 
 fn add_graph(graph: &Graph) -> Statement<'_> {
     sqlx::query(
-        "INSERT INTO graphs (id, session_id, problem, config, created_at, updated_at) \
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO graphs (id, session_id, problem, config, created_at, updated_at, epoch) \
+         SELECT $1, s.id, $3, $4, $5, $6, s.epoch FROM sessions s WHERE s.id = $2; \
+         UPDATE sessions SET updated_at = max(updated_at, $6) WHERE id = $2",
     )
     .bind(graph.id.as_str())
     .bind(graph.session_id.as_str())
@@ -241,11 +320,16 @@ fn add_graph(graph: &Graph) -> Statement<'_> {
     .bind(graph.updated_at.as_micros())
 }
 
+/// The node, and the times of its graph and session.
 fn add_node(node: &GraphNode) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, score, depth, \
-         is_active, is_terminal, created_at, metadata) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         is_active, is_terminal, created_at, metadata, pruned, epoch, value_epoch) \
+         SELECT $1, g.id, s.id, $4, $5, $6, $7, $8, $9, $10, $11, $12, s.epoch, s.epoch \
+         FROM graphs g, sessions s WHERE g.id = $2 AND s.id = $3 AND g.set_aside = 0; \
+         UPDATE graphs SET updated_at = max(updated_at, $10) \
+         WHERE id = $2 AND changes() > 0; \
+         UPDATE sessions SET updated_at = max(updated_at, $10) WHERE id = $3 AND changes() > 0",
     )
     .bind(node.id.as_str())
     .bind(node.graph_id.as_str())
@@ -258,13 +342,18 @@ fn add_node(node: &GraphNode) -> Statement<'_> {
     .bind(node.is_terminal)
     .bind(node.created_at.as_micros())
     .bind(text(node.metadata.as_ref()))
+    .bind(node.pruned)
 }
 
+/// What the node was is kept if that was in an earlier epoch.
 fn update_node(node: &GraphNode) -> Statement<'_> {
-    sqlx::query(
+    sqlx::query(concat!(
+        epochs::keep_earlier!("node", "id = $1"),
         "UPDATE graph_nodes SET content = $2, node_type = $3, score = $4, depth = $5, \
-         is_active = $6, is_terminal = $7, metadata = $8 WHERE id = $1",
-    )
+         is_active = $6, is_terminal = $7, metadata = $8, pruned = $9, \
+         value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
+         WHERE id = $1",
+    ))
     .bind(node.id.as_str())
     .bind(&node.content)
     .bind(node.node_type.as_str())
@@ -273,12 +362,32 @@ fn update_node(node: &GraphNode) -> Statement<'_> {
     .bind(node.is_active)
     .bind(node.is_terminal)
     .bind(text(node.metadata.as_ref()))
+    .bind(node.pruned)
+}
+
+/// All of them at once: a large graph loses hundreds of nodes in one call.
+fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId]) -> Statement<'q> {
+    let ids: Value = nodes.iter().map(NodeId::as_str).collect();
+    sqlx::query(concat!(
+        epochs::keep_earlier!(
+            "node",
+            "graph_id = $1 AND id IN (SELECT value FROM json_each($2))"
+        ),
+        "UPDATE graph_nodes SET pruned = 1, is_active = 0, \
+         value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
+         WHERE graph_id = $1 AND id IN (SELECT value FROM json_each($2))",
+    ))
+    .bind(graph.as_str())
+    .bind(ids.to_string())
 }
 
 fn add_edge(edge: &GraphEdge) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO graph_edges (id, graph_id, from_node, to_node, edge_type, weight, \
-         created_at, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+         created_at, metadata, epoch) \
+         SELECT $1, g.id, $3, $4, $5, $6, $7, $8, s.epoch \
+         FROM graphs g JOIN sessions s ON s.id = g.session_id WHERE g.id = $2 \
+         AND NOT EXISTS (SELECT 1 FROM graph_nodes WHERE id IN ($3, $4) AND set_aside = 1)",
     )
     .bind(edge.id.as_str())
     .bind(edge.graph_id.as_str())

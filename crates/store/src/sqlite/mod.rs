@@ -6,10 +6,12 @@
 //! first use.
 
 mod apply;
+mod epochs;
 mod import;
 mod open;
 mod read;
 mod rows;
+mod search;
 mod writer;
 
 use std::{

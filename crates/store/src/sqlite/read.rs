@@ -10,9 +10,14 @@ use sqlx::{Row, Sqlite, query::Query, sqlite::SqliteArguments};
 
 use super::{
     SqliteStore,
+    epochs::WAY_BACK,
     rows::{FromRow, query_error},
+    search,
 };
-use crate::{Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture};
+use crate::{
+    BranchEntry, Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture, WayBack,
+    Which,
+};
 
 type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
@@ -28,7 +33,10 @@ impl SqliteStore {
         })
     }
 
-    async fn rows<T: FromRow>(&self, statement: Statement<'_>) -> Result<Vec<T>, StoreError> {
+    pub(super) async fn rows<T: FromRow>(
+        &self,
+        statement: Statement<'_>,
+    ) -> Result<Vec<T>, StoreError> {
         let rows = statement
             .fetch_all(self.readers().await?)
             .await
@@ -73,19 +81,27 @@ impl FromRow for SessionEntry {
         let thoughts: i64 = row
             .try_get("thought_count")
             .map_err(|error| query_error(&error))?;
+        let nodes: i64 = row
+            .try_get("node_count")
+            .map_err(|error| query_error(&error))?;
         Ok(Self {
             session: Session::from_row(row)?,
             thoughts: u64::try_from(thoughts).unwrap_or(0),
+            nodes: u64::try_from(nodes).unwrap_or(0),
         })
     }
 }
 
-impl FromRow for Found {
+impl FromRow for BranchEntry {
     fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, StoreError> {
+        let thoughts: i64 = row
+            .try_get("thought_count")
+            .map_err(|error| query_error(&error))?;
         Ok(Self {
-            thought: Thought::from_row(row)?,
-            excerpt: row
-                .try_get("excerpt")
+            branch: Branch::from_row(row)?,
+            thoughts: u64::try_from(thoughts).unwrap_or(0),
+            opening: row
+                .try_get("opening")
                 .map_err(|error| query_error(&error))?,
         })
     }
@@ -103,9 +119,10 @@ impl Store for SqliteStore {
     fn sessions(&self, page: Page) -> StoreFuture<'_, Vec<SessionEntry>> {
         Box::pin(async move {
             let statement = sqlx::query(
-                "SELECT s.*, (SELECT count(*) FROM thoughts t WHERE t.session_id = s.id) \
-                 AS thought_count FROM sessions s ORDER BY s.updated_at DESC, s.id DESC \
-                 LIMIT $1 OFFSET $2",
+                "SELECT s.*, (SELECT count(*) FROM thoughts t WHERE t.session_id = s.id \
+                 AND t.set_aside = 0) AS thought_count, (SELECT count(*) FROM graph_nodes n \
+                 WHERE n.session_id = s.id AND n.set_aside = 0) AS node_count \
+                 FROM sessions s ORDER BY s.updated_at DESC, s.id DESC LIMIT $1 OFFSET $2",
             )
             .bind(page.bounded_limit())
             .bind(page.offset);
@@ -117,12 +134,22 @@ impl Store for SqliteStore {
         self.one("SELECT * FROM thoughts WHERE id = $1", id.as_str())
     }
 
-    fn thoughts<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Thought>> {
-        self.page(
-            "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
-            session.as_str(),
-            page,
-        )
+    fn thoughts<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        let sql = match which {
+            Which::Current => {
+                "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
+                 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, session.as_str(), page)
     }
 
     fn latest_thoughts<'a>(
@@ -131,8 +158,35 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>> {
         self.page(
-            "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3",
+            "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
+             ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
+            Page::first(limit),
+        )
+    }
+
+    fn latest_on_branch<'a>(
+        &'a self,
+        branch: &'a BranchId,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        self.page(
+            "SELECT * FROM thoughts WHERE branch_id = $1 AND set_aside = 0 \
+             ORDER BY seq DESC LIMIT $2 OFFSET $3",
+            branch.as_str(),
+            Page::first(limit),
+        )
+    }
+
+    fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>> {
+        self.page(
+            "WITH RECURSIVE line (id, parent_id, step) AS ( \
+             SELECT id, parent_id, 1 FROM thoughts WHERE id = $1 UNION ALL \
+             SELECT t.id, t.parent_id, line.step + 1 FROM thoughts t \
+             JOIN line ON t.id = line.parent_id WHERE line.step < $2) \
+             SELECT t.* FROM line JOIN thoughts t ON t.id = line.id \
+             ORDER BY line.step LIMIT $2 OFFSET $3",
+            thought.as_str(),
             Page::first(limit),
         )
     }
@@ -141,25 +195,49 @@ impl Store for SqliteStore {
         self.one("SELECT * FROM branches WHERE id = $1", id.as_str())
     }
 
-    fn branches<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Branch>> {
-        self.page(
-            "SELECT * FROM branches WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
-            session.as_str(),
-            page,
-        )
+    fn branches<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<BranchEntry>> {
+        macro_rules! branches {
+            ($current:literal) => {
+                concat!(
+                    "SELECT b.*, (SELECT count(*) FROM thoughts t WHERE t.branch_id = b.id \
+                     AND t.set_aside = 0) AS thought_count, (SELECT t.content FROM thoughts t \
+                     WHERE t.branch_id = b.id AND t.set_aside <= b.set_aside \
+                     ORDER BY t.seq LIMIT 1) AS opening \
+                     FROM branches b WHERE b.session_id = $1",
+                    $current,
+                    " ORDER BY b.seq LIMIT $2 OFFSET $3"
+                )
+            };
+        }
+        let sql = match which {
+            Which::Current => branches!(" AND b.set_aside = 0"),
+            Which::All => branches!(""),
+        };
+        self.page(sql, session.as_str(), page)
     }
 
     fn cross_refs<'a>(
         &'a self,
         session: &'a SessionId,
+        which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<CrossRef>> {
-        self.page(
-            "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
-             WHERE b.session_id = $1 ORDER BY r.seq LIMIT $2 OFFSET $3",
-            session.as_str(),
-            page,
-        )
+        let sql = match which {
+            Which::Current => {
+                "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
+                 WHERE b.session_id = $1 AND r.set_aside = 0 ORDER BY r.seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
+                 WHERE b.session_id = $1 ORDER BY r.seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, session.as_str(), page)
     }
 
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
@@ -172,10 +250,27 @@ impl Store for SqliteStore {
         page: Page,
     ) -> StoreFuture<'a, Vec<Checkpoint>> {
         self.page(
-            "SELECT * FROM checkpoints WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
+            "SELECT id, session_id, branch_id, name, description, 'null' AS snapshot, kind, \
+             created_at FROM checkpoints WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
             page,
         )
+    }
+
+    fn way_back<'a>(&'a self, checkpoint: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>> {
+        Box::pin(async move {
+            let place = sqlx::query("SELECT session_id, epoch FROM checkpoints WHERE id = $1")
+                .bind(checkpoint.as_str())
+                .fetch_optional(self.readers().await?)
+                .await
+                .map_err(|error| query_error(&error))?;
+            let Some(place) = place else { return Ok(None) };
+            let damaged = |error| query_error(&error);
+            let session: String = place.try_get("session_id").map_err(damaged)?;
+            let epoch: i64 = place.try_get("epoch").map_err(damaged)?;
+            let statement = sqlx::query(WAY_BACK).bind(session).bind(epoch);
+            Ok(self.rows(statement).await?.pop())
+        })
     }
 
     fn snapshots<'a>(
@@ -194,32 +289,62 @@ impl Store for SqliteStore {
         self.one("SELECT * FROM graphs WHERE id = $1", id.as_str())
     }
 
-    fn graphs<'a>(&'a self, session: &'a SessionId, page: Page) -> StoreFuture<'a, Vec<Graph>> {
-        self.page(
-            "SELECT * FROM graphs WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
-            session.as_str(),
-            page,
-        )
+    fn graphs<'a>(
+        &'a self,
+        session: &'a SessionId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Graph>> {
+        let sql = match which {
+            Which::Current => {
+                "SELECT * FROM graphs WHERE session_id = $1 AND set_aside = 0 \
+                 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT * FROM graphs WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, session.as_str(), page)
     }
 
     fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
         self.one("SELECT * FROM graph_nodes WHERE id = $1", id.as_str())
     }
 
-    fn nodes<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphNode>> {
-        self.page(
-            "SELECT * FROM graph_nodes WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
-            graph.as_str(),
-            page,
-        )
+    fn nodes<'a>(
+        &'a self,
+        graph: &'a GraphId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<GraphNode>> {
+        let sql = match which {
+            Which::Current => {
+                "SELECT * FROM graph_nodes WHERE graph_id = $1 AND set_aside = 0 \
+                 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT * FROM graph_nodes WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, graph.as_str(), page)
     }
 
-    fn edges<'a>(&'a self, graph: &'a GraphId, page: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
-        self.page(
-            "SELECT * FROM graph_edges WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
-            graph.as_str(),
-            page,
-        )
+    fn edges<'a>(
+        &'a self,
+        graph: &'a GraphId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<GraphEdge>> {
+        let sql = match which {
+            Which::Current => {
+                "SELECT * FROM graph_edges WHERE graph_id = $1 AND set_aside = 0 \
+                 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT * FROM graph_edges WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, graph.as_str(), page)
     }
 
     fn invocations<'a>(
@@ -246,28 +371,7 @@ impl Store for SqliteStore {
     }
 
     fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>> {
-        Box::pin(async move {
-            let Some(words) = match_expression(&search.words) else {
-                return Ok(Vec::new());
-            };
-            let statement = sqlx::query(
-                "SELECT t.*, snippet(thoughts_text, -1, '[', ']', '…', 24) AS excerpt \
-                 FROM thoughts_text JOIN thoughts t ON t.seq = thoughts_text.rowid \
-                 WHERE thoughts_text MATCH $1 AND ($2 IS NULL OR t.session_id = $2) \
-                 AND ($3 IS NULL OR t.mode = $3) \
-                 ORDER BY bm25(thoughts_text), t.seq DESC LIMIT $4",
-            )
-            .bind(words)
-            .bind(
-                search
-                    .session
-                    .as_ref()
-                    .map(deliberate_core::SessionId::as_str),
-            )
-            .bind(search.mode.map(deliberate_core::Mode::as_str))
-            .bind(search.limit.min(Page::MOST));
-            self.rows(statement).await
-        })
+        Box::pin(search::search(self, search))
     }
 
     fn state(&self) -> StoreFuture<'_, State> {
@@ -287,21 +391,4 @@ impl Store for SqliteStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.let_go())
     }
-}
-
-/// The words as full-text search wants them: each one a quoted term, so that no character of
-/// theirs is an operator. `None` if there is no word at all.
-fn match_expression(words: &str) -> Option<String> {
-    let terms: Vec<String> = words
-        .split(|letter: char| !letter.is_alphanumeric() && !is_accent(letter))
-        .filter(|word| !word.is_empty())
-        .map(|word| format!("\"{word}\""))
-        .collect();
-    (!terms.is_empty()).then(|| terms.join(" "))
-}
-
-/// Whether it is an accent written apart from its letter, as in decomposed Unicode; it is part of
-/// the word.
-fn is_accent(letter: char) -> bool {
-    ('\u{300}'..='\u{36f}').contains(&letter)
 }

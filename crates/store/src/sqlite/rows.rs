@@ -129,6 +129,7 @@ impl FromRow for Thought {
             mode: row.word("mode")?,
             parent_id: row.optional_id("parent_id")?,
             branch_id: row.optional_id("branch_id")?,
+            set_aside: row.get("set_aside")?,
             created_at: row.time("created_at")?,
             metadata: row.optional_json("metadata")?,
         })
@@ -146,6 +147,7 @@ impl FromRow for Branch {
             state: row.word("state")?,
             confidence: row.score("confidence")?,
             priority: row.get("priority")?,
+            set_aside: row.get("set_aside")?,
             created_at: row.time("created_at")?,
             updated_at: row.time("updated_at")?,
             metadata: row.optional_json("metadata")?,
@@ -178,6 +180,7 @@ impl FromRow for Checkpoint {
             name: row.get("name")?,
             description: row.get("description")?,
             snapshot: row.json("snapshot")?,
+            kind: row.word("kind")?,
             created_at: row.time("created_at")?,
         })
     }
@@ -206,6 +209,7 @@ impl FromRow for Graph {
             session_id: row.id("session_id")?,
             problem: row.get("problem")?,
             config: row.json("config")?,
+            set_aside: row.get("set_aside")?,
             created_at: row.time("created_at")?,
             updated_at: row.time("updated_at")?,
         })
@@ -225,6 +229,8 @@ impl FromRow for GraphNode {
             depth: row.get("depth")?,
             is_active: row.get("is_active")?,
             is_terminal: row.get("is_terminal")?,
+            pruned: row.get("pruned")?,
+            set_aside: row.get("set_aside")?,
             created_at: row.time("created_at")?,
             metadata: row.optional_json("metadata")?,
         })

@@ -1,9 +1,9 @@
 //! One of each thing, whole (`full_*`, every field given) or with only what must be there.
 
 use deliberate_core::{
-    Branch, BranchState, Change, Checkpoint, CrossRef, EdgeKind, Graph, GraphEdge, GraphNode,
-    Invocation, Mode, NodeKind, RefKind, Score, Session, Spent, StateSnapshot, Suspension, Thought,
-    Timestamp,
+    Branch, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph, GraphEdge,
+    GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, Spent, StateSnapshot,
+    Suspension, Thought, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -67,6 +67,7 @@ pub(crate) fn thought(id: &str, session: &str) -> Thought {
         mode: Mode::Linear,
         parent_id: None,
         branch_id: None,
+        set_aside: false,
         created_at: at(1),
         metadata: None,
     }
@@ -103,6 +104,7 @@ pub(crate) fn branch(id: &str, session: &str) -> Branch {
         state: BranchState::Active,
         confidence: score(0.8),
         priority: 1,
+        set_aside: false,
         created_at: at(1),
         updated_at: at(1),
         metadata: None,
@@ -142,6 +144,7 @@ pub(crate) fn checkpoint(id: &str, session: &str) -> Checkpoint {
         name: "before the turn".to_owned(),
         description: None,
         snapshot: json!({}),
+        kind: CheckpointKind::Asked,
         created_at: at(4),
     }
 }
@@ -152,6 +155,7 @@ pub(crate) fn full_checkpoint(id: &str, session: &str, branch: &str) -> Checkpoi
         name: ODD_TEXT.to_owned(),
         description: Some(String::new()),
         snapshot: odd_json(),
+        kind: CheckpointKind::Undo,
         ..checkpoint(id, session)
     }
 }
@@ -184,8 +188,10 @@ pub(crate) fn graph(id: &str, session: &str) -> Graph {
         session_id: session.into(),
         problem: None,
         config: json!({}),
+        set_aside: false,
         created_at: at(6),
-        updated_at: at(7),
+        // Later than every node, so that adding those does not move it.
+        updated_at: at(100),
     }
 }
 
@@ -208,6 +214,8 @@ pub(crate) fn node(id: &str, graph: &str, session: &str) -> GraphNode {
         depth: 0,
         is_active: true,
         is_terminal: false,
+        pruned: false,
+        set_aside: false,
         created_at: at(8),
         metadata: None,
     }
@@ -221,6 +229,7 @@ pub(crate) fn full_node(id: &str, graph: &str, session: &str) -> GraphNode {
         depth: i64::MAX,
         is_active: false,
         is_terminal: true,
+        pruned: true,
         metadata: Some(odd_json()),
         ..node(id, graph, session)
     }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use deliberate_core::{Change, Timestamp};
+use deliberate_core::Change;
 use deliberate_store::{
     Store, StoreError,
     sqlite::{Durability, SqliteOptions, SqliteStore},
@@ -348,11 +348,17 @@ async fn a_damaged_value_is_named() {
     assert_eq!(what, "column metadata");
     assert!(error.hint().unwrap().contains("deliberate doctor"));
 
-    // Others are not held up by it, and it can be written over.
-    let mended = deliberate_core::Session {
-        updated_at: Timestamp::from_micros(i64::MAX),
-        ..session("s")
-    };
-    commit(&store, vec![Change::UpdateSession(mended.clone())]).await;
+    // Others are not held up by it, and it can be made anew.
+    let mended = session("s");
+    commit(&store, vec![Change::AddSession(session("other"))]).await;
+    commit(
+        &store,
+        vec![
+            Change::DeleteSession("s".into()),
+            Change::AddSession(mended.clone()),
+        ],
+    )
+    .await;
     assert_eq!(store.session(&"s".into()).await.unwrap(), Some(mended));
+    assert_eq!(store.sessions(ALL).await.unwrap().len(), 2);
 }

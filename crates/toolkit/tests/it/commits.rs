@@ -54,6 +54,7 @@ async fn changes_and_record_are_one_commit() {
         mode: Mode::Linear,
         parent_id: None,
         branch_id: None,
+        set_aside: false,
         created_at: made,
         metadata: None,
     };

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use deliberate_core::{Invocation, SystemIds, Thought};
 use deliberate_store::{
-    Page, Store,
+    Page, Store, Which,
     sqlite::{Durability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
@@ -117,7 +117,8 @@ impl House {
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
         for entry in self.store.sessions(ALL).await.unwrap() {
-            all.extend(self.store.thoughts(&entry.session.id, ALL).await.unwrap());
+            let thoughts = self.store.thoughts(&entry.session.id, Which::Current, ALL);
+            all.extend(thoughts.await.unwrap());
         }
         all
     }

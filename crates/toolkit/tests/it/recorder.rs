@@ -8,7 +8,10 @@ use deliberate_core::{
     GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
     Thought, ThoughtId,
 };
-use deliberate_store::{Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture};
+use deliberate_store::{
+    BranchEntry, Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture, WayBack,
+    Which,
+};
 use futures::future::{BoxFuture, ready};
 
 #[derive(Default)]
@@ -71,7 +74,12 @@ impl Store for Recorder {
         nothing()
     }
 
-    fn thoughts<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Thought>> {
+    fn thoughts<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Which,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<Thought>> {
         nothing()
     }
 
@@ -79,15 +87,37 @@ impl Store for Recorder {
         nothing()
     }
 
+    fn latest_on_branch<'a>(&'a self, _: &'a BranchId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
+        nothing()
+    }
+
+    fn line<'a>(&'a self, _: &'a ThoughtId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
+        nothing()
+    }
+
+    fn way_back<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>> {
+        nothing()
+    }
+
     fn branch<'a>(&'a self, _: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
         nothing()
     }
 
-    fn branches<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Branch>> {
+    fn branches<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Which,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<BranchEntry>> {
         nothing()
     }
 
-    fn cross_refs<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<CrossRef>> {
+    fn cross_refs<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Which,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<CrossRef>> {
         nothing()
     }
 
@@ -107,7 +137,7 @@ impl Store for Recorder {
         nothing()
     }
 
-    fn graphs<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Graph>> {
+    fn graphs<'a>(&'a self, _: &'a SessionId, _: Which, _: Page) -> StoreFuture<'a, Vec<Graph>> {
         nothing()
     }
 
@@ -115,11 +145,11 @@ impl Store for Recorder {
         nothing()
     }
 
-    fn nodes<'a>(&'a self, _: &'a GraphId, _: Page) -> StoreFuture<'a, Vec<GraphNode>> {
+    fn nodes<'a>(&'a self, _: &'a GraphId, _: Which, _: Page) -> StoreFuture<'a, Vec<GraphNode>> {
         nothing()
     }
 
-    fn edges<'a>(&'a self, _: &'a GraphId, _: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
+    fn edges<'a>(&'a self, _: &'a GraphId, _: Which, _: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
         nothing()
     }
 

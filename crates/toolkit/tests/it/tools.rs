@@ -148,6 +148,7 @@ fn remember(
         mode: Mode::Linear,
         parent_id: None,
         branch_id: None,
+        set_aside: false,
         created_at: now,
         metadata: None,
     };

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, Checkpoint, CrossRef, EdgeKind, Graph, GraphEdge,
-    GraphId, GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, SessionId, Spent,
-    StateSnapshot, Thought,
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph,
+    GraphEdge, GraphId, GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, SessionId,
+    Spent, StateSnapshot, Thought,
 };
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ impl Import {
             state: state.parse().unwrap_or(BranchState::Active),
             confidence: row.score("confidence"),
             priority: row.integer("priority"),
+            set_aside: false,
             created_at: row.time("created_at"),
             updated_at: row.time("updated_at"),
             metadata: row.json("metadata"),
@@ -195,6 +196,7 @@ impl Import {
             mode,
             parent_id: self.link(row, ["parent_id", "parent_thought_id"]),
             branch_id: self.link(row, ["branch_id", "branch"]),
+            set_aside: false,
             created_at: row.time("created_at"),
             metadata,
         }))
@@ -228,6 +230,7 @@ impl Import {
             name: row.text("name").unwrap_or_default(),
             description: row.text("description"),
             snapshot: row.json("snapshot").unwrap_or(Value::Null),
+            kind: CheckpointKind::Asked,
             created_at: row.time("created_at"),
         }))
     }
@@ -262,6 +265,8 @@ impl Import {
             depth: row.integer("depth"),
             is_active: row.flag("is_active"),
             is_terminal: row.flag("is_terminal"),
+            pruned: false,
+            set_aside: false,
             created_at: row.time("created_at"),
             metadata: row.json("metadata"),
         }))
@@ -279,6 +284,7 @@ impl Import {
                 session_id: session_id.clone(),
                 problem: None,
                 config: json!({}),
+                set_aside: false,
                 created_at: row.time("created_at"),
                 updated_at: row.time("created_at"),
             }));

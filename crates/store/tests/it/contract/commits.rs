@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::{Change, Session, SessionId, Thought};
+use deliberate_core::{Change, Requirement, Session, SessionId, Thought};
 use deliberate_store::{Store, StoreError};
 use futures::{FutureExt, future::join_all};
 
-use super::{ALL, Fixture, commit};
+use super::{ALL, Current, Fixture, commit};
 use crate::samples::{
-    branch, cross_ref, edge, everything, graph, invocation, node, session, thought,
+    branch, checkpoint, cross_ref, edge, everything, graph, invocation, node, session, thought,
 };
 
 /// A session with one thought and the record of the call that made it, as a tool commits them.
@@ -42,7 +42,17 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
         Change::AddSession(session("there")),
         Change::AddThought(thought("t", "missing")),
         Change::AddThought(thought("there-t1", "there")),
-        Change::UpdateSession(session("missing")),
+        Change::RenameSession {
+            session_id: missing(),
+            title: "new".to_owned(),
+            at: crate::samples::at(0),
+        },
+        Change::Backtrack {
+            session_id: "there".into(),
+            to: "missing".into(),
+            left: checkpoint("left", "there"),
+        },
+        Change::Require(Requirement::UsableNode("missing".into())),
         Change::DeleteSession(missing()),
         Change::AddBranch(branch("b", "missing")),
         Change::AddCrossRef(cross_ref("r", "there-b1", "missing")),
@@ -152,7 +162,7 @@ pub(crate) async fn commits_at_once_to_one_session_are_all_there(it: Fixture) {
     for outcome in join_all(commits).await {
         outcome.unwrap();
     }
-    let thoughts = it.store.thoughts(&"s".into(), ALL).await.unwrap();
+    let thoughts = it.store.thoughts(&"s".into(), Current, ALL).await.unwrap();
     let ids: BTreeSet<_> = thoughts.iter().map(|thought| thought.id.clone()).collect();
     assert_eq!(ids.len(), 100);
     let wanted = Session {
@@ -195,7 +205,7 @@ pub(crate) async fn a_commit_that_nobody_waits_for_is_whole_or_absent(it: Fixtur
     for name in session_names(&*it.store).await {
         let id = SessionId::from(name.as_str());
         assert_eq!(
-            it.store.thoughts(&id, ALL).await.unwrap().len(),
+            it.store.thoughts(&id, Current, ALL).await.unwrap().len(),
             1,
             "{name}"
         );
@@ -206,7 +216,7 @@ pub(crate) async fn a_commit_that_nobody_waits_for_is_whole_or_absent(it: Fixtur
         );
         let graphs = usize::from(name.starts_with('s'));
         assert_eq!(
-            it.store.graphs(&id, ALL).await.unwrap().len(),
+            it.store.graphs(&id, Current, ALL).await.unwrap().len(),
             graphs,
             "{name}"
         );

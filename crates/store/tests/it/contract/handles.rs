@@ -6,7 +6,7 @@ use deliberate_core::{Change, Mode};
 use deliberate_store::{Search, Store, StoreError};
 use futures::future::join_all;
 
-use super::{ALL, Fixture, commit};
+use super::{ALL, Current, Fixture, commit};
 use crate::samples::{everything, session, suspension, thought};
 
 pub(crate) async fn another_handle_sees_everything(it: Fixture) {
@@ -40,16 +40,19 @@ async fn assert_closed(store: &dyn Store) {
     let closed = StoreError::Closed;
     let search = Search {
         words: "word".to_owned(),
-        session: None,
         mode: Some(Mode::Linear),
         limit: 5,
+        ..Search::default()
     };
     let change = Change::AddSession(session("late"));
     assert_eq!(store.commit(vec![change]).await, Err(closed.clone()));
     assert_eq!(store.commit(Vec::new()).await, Err(closed.clone()));
     assert_eq!(store.session(&"s".into()).await, Err(closed.clone()));
     assert_eq!(store.sessions(ALL).await, Err(closed.clone()));
-    assert_eq!(store.thoughts(&"s".into(), ALL).await, Err(closed.clone()));
+    assert_eq!(
+        store.thoughts(&"s".into(), Current, ALL).await,
+        Err(closed.clone())
+    );
     assert_eq!(
         store.latest_thoughts(&"s".into(), 1).await,
         Err(closed.clone())
@@ -94,7 +97,10 @@ pub(crate) async fn closing_finishes_what_was_begun(it: Fixture) {
             Err(error) => assert_eq!(error, StoreError::Closed),
         }
     }
-    let thoughts = (it.reopen)().thoughts(&"s".into(), ALL).await.unwrap();
+    let thoughts = (it.reopen)()
+        .thoughts(&"s".into(), Current, ALL)
+        .await
+        .unwrap();
     assert_eq!(thoughts.len(), kept);
 }
 

@@ -1,10 +1,13 @@
 //! Order, pages and bounds of lists.
 
-use deliberate_core::{Change, Invocation, Session, Thought};
-use deliberate_store::{Page, SessionEntry};
+use deliberate_core::{Change, Graph, Invocation, Session, Thought};
+use deliberate_store::{BranchEntry, Page, SessionEntry, Which};
 
-use super::{ALL, Fixture, commit};
-use crate::samples::{at, everything, invocation, session, thought};
+use super::{
+    ALL, All, Current, Fixture, commit,
+    seen::{back, place},
+};
+use crate::samples::{at, branch, everything, graph, invocation, node, saying, session, thought};
 
 fn ids(thoughts: &[Thought]) -> Vec<&str> {
     thoughts.iter().map(|thought| thought.id.as_str()).collect()
@@ -25,7 +28,7 @@ pub(crate) async fn lists_follow_the_order_of_insertion_not_of_time(it: Fixture)
         commit(&*it.store, changes).await;
     }
     assert_eq!(
-        it.store.thoughts(&"s".into(), ALL).await.unwrap(),
+        it.store.thoughts(&"s".into(), Current, ALL).await.unwrap(),
         backwards
     );
 }
@@ -49,7 +52,7 @@ pub(crate) async fn a_page_gives_its_part_and_no_more(it: Fixture) {
         (0, u32::MAX, &names[..]),
     ] {
         let page = Page { offset, limit };
-        let thoughts = it.store.thoughts(&"s".into(), page).await.unwrap();
+        let thoughts = it.store.thoughts(&"s".into(), Current, page).await.unwrap();
         assert_eq!(ids(&thoughts), wanted, "{page:?}");
     }
 }
@@ -68,7 +71,10 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
     commit(&*it.store, changes).await;
     let everything = Page::first(u32::MAX);
     let (store, s) = (&it.store, "s".into());
-    assert_eq!(store.thoughts(&s, everything).await.unwrap().len(), most);
+    assert_eq!(
+        store.thoughts(&s, Current, everything).await.unwrap().len(),
+        most
+    );
     assert_eq!(
         store.latest_thoughts(&s, u32::MAX).await.unwrap().len(),
         most
@@ -87,7 +93,10 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
         offset: Page::MOST,
         limit: u32::MAX,
     };
-    assert_eq!(ids(&store.thoughts(&s, rest).await.unwrap()), ["t1000"]);
+    assert_eq!(
+        ids(&store.thoughts(&s, Current, rest).await.unwrap()),
+        ["t1000"]
+    );
     assert_eq!(store.sessions(rest).await.unwrap().len(), 2);
 }
 
@@ -131,21 +140,22 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
             ..thought(id, session)
         })
     };
-    let entry = |session: &Session, second, thoughts| SessionEntry {
+    let entry = |session: &Session, second, thoughts, nodes| SessionEntry {
         session: Session {
             updated_at: at(second),
             ..session.clone()
         },
         thoughts,
+        nodes,
     };
     let sessions = [&first, &second, &empty].map(|it| Change::AddSession(it.clone()));
     commit(&*it.store, sessions.to_vec()).await;
     assert_eq!(
         it.store.sessions(ALL).await.unwrap(),
         [
-            entry(&second, 20, 0),
-            entry(&empty, 15, 0),
-            entry(&first, 10, 0)
+            entry(&second, 20, 0, 0),
+            entry(&empty, 15, 0, 0),
+            entry(&first, 10, 0, 0)
         ]
     );
 
@@ -155,13 +165,19 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
             step("a", "second", 21),
             step("b", "first", 30),
             step("c", "first", 31),
+            Change::AddGraph(Graph {
+                updated_at: at(6),
+                ..graph("g", "second")
+            }),
+            Change::AddNode(node("n", "g", "second")),
+            Change::AddNode(node("m", "g", "second")),
         ],
     )
     .await;
     let wanted = [
-        entry(&first, 31, 2),
-        entry(&second, 21, 1),
-        entry(&empty, 15, 0),
+        entry(&first, 31, 2, 0),
+        entry(&second, 21, 1, 2),
+        entry(&empty, 15, 0, 0),
     ];
     assert_eq!(it.store.sessions(ALL).await.unwrap(), wanted);
     let middle = Page {
@@ -169,6 +185,99 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
         limit: 1,
     };
     assert_eq!(it.store.sessions(middle).await.unwrap(), wanted[1..2]);
+}
+
+/// Session `s` with branches `a` and `b`; `kept` and `more` are on `a`, and `gone` is too, but was
+/// set aside, with `b` and what is on it.
+async fn with_branches(it: &Fixture) {
+    let on = |id: &str, branch: &str, parent: Option<&str>| {
+        Change::AddThought(Thought {
+            branch_id: Some(branch.into()),
+            parent_id: parent.map(Into::into),
+            ..saying(id, "s", id)
+        })
+    };
+    commit(
+        &*it.store,
+        vec![
+            Change::AddSession(session("s")),
+            Change::AddBranch(branch("a", "s")),
+            place("bare", None),
+            on("gone", "a", None),
+            Change::AddBranch(branch("b", "s")),
+            on("aside", "b", Some("gone")),
+            back("bare", "left", None),
+            on("kept", "a", None),
+            Change::AddThought(thought("beside", "s")),
+            on("more", "a", Some("kept")),
+        ],
+    )
+    .await;
+}
+
+pub(crate) async fn the_latest_on_a_branch_come_newest_first(it: Fixture) {
+    with_branches(&it).await;
+    let latest = async |branch: &str, limit| {
+        let branch = branch.into();
+        let thoughts = it.store.latest_on_branch(&branch, limit).await.unwrap();
+        ids(&thoughts).join(" ")
+    };
+    assert_eq!(latest("a", 9).await, "more kept");
+    assert_eq!(latest("a", 1).await, "more");
+    assert_eq!(latest("a", 0).await, "");
+    assert_eq!(latest("b", 9).await, "", "all of it was set aside");
+}
+
+pub(crate) async fn a_branch_is_listed_with_its_opening_and_its_count(it: Fixture) {
+    with_branches(&it).await;
+    let listed = async |which: Which| {
+        let entries = it.store.branches(&"s".into(), which, ALL).await.unwrap();
+        let line = |entry: &BranchEntry| {
+            let opening = entry.opening.as_deref().unwrap_or("nothing");
+            format!("{} {} {opening}", entry.branch.id, entry.thoughts)
+        };
+        entries.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Current).await, ["a 2 kept"]);
+    assert_eq!(listed(All).await, ["a 2 kept", "b 0 aside"]);
+    commit(&*it.store, vec![back("bare", "again", None)]).await;
+    assert_eq!(listed(Current).await, ["a 0 nothing"]);
+    commit(&*it.store, vec![back("left", "last", None)]).await;
+    assert_eq!(listed(Current).await, ["a 1 gone", "b 1 aside"]);
+}
+
+pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) {
+    let mut changes = vec![Change::AddSession(session("s"))];
+    for number in 0..1_200 {
+        let parent_id = (number > 0).then(|| format!("t{}", number - 1).into());
+        changes.push(Change::AddThought(Thought {
+            parent_id,
+            ..thought(&format!("t{number}"), "s")
+        }));
+        // Beside the line, and no part of it.
+        changes.push(Change::AddThought(thought(&format!("x{number}"), "s")));
+    }
+    commit(&*it.store, changes).await;
+    let line = async |from: &str, limit| {
+        let thoughts = it.store.line(&from.into(), limit).await.unwrap();
+        let names = ids(&thoughts).into_iter().map(str::to_owned);
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(line("t3", 9).await, ["t3", "t2", "t1", "t0"]);
+    assert_eq!(line("t3", 2).await, ["t3", "t2"]);
+    assert_eq!(line("t3", 0).await, [""; 0]);
+    assert_eq!(line("x7", 9).await, ["x7"]);
+    let longest = line("t1199", u32::MAX).await;
+    assert_eq!(longest.len(), Page::MOST as usize);
+    assert_eq!(longest.last().unwrap(), "t200");
+}
+
+/// What a thought built on is what it built on, whatever became of it.
+pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
+    with_branches(&it).await;
+    let line = it.store.line(&"aside".into(), 9).await.unwrap();
+    assert_eq!(ids(&line), ["aside", "gone"]);
+    assert!(line.iter().all(|it| it.set_aside));
 }
 
 pub(crate) async fn records_come_newest_first_for_all_or_for_one_session(it: Fixture) {
@@ -208,6 +317,18 @@ pub(crate) async fn lists_keep_to_their_session_and_graph(it: Fixture) {
     commit(&*it.store, two.changes()).await;
     super::round_trip::assert_everything(&*it.store, &one).await;
     super::round_trip::assert_everything(&*it.store, &two).await;
-    assert_eq!(it.store.nodes(&one.graphs[1].id, ALL).await.unwrap(), []);
-    assert_eq!(it.store.edges(&one.graphs[1].id, ALL).await.unwrap(), []);
+    assert_eq!(
+        it.store
+            .nodes(&one.graphs[1].id, Current, ALL)
+            .await
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        it.store
+            .edges(&one.graphs[1].id, Current, ALL)
+            .await
+            .unwrap(),
+        []
+    );
 }

@@ -2,16 +2,23 @@
 //! backend.
 
 pub(crate) mod commits;
+pub(crate) mod epochs;
+pub(crate) mod findings;
 pub(crate) mod handles;
+pub(crate) mod history;
 pub(crate) mod lists;
 pub(crate) mod references;
+pub(crate) mod requirements;
 pub(crate) mod round_trip;
 pub(crate) mod search;
+mod seen;
 pub(crate) mod suspensions;
+pub(crate) mod values;
 
 use std::{any::Any, sync::Arc};
 
-use deliberate_core::Change;
+use deliberate_core::{Branch, Change, SessionId};
+pub(crate) use deliberate_store::Which::{self, All, Current};
 use deliberate_store::{Page, Store, StoreError};
 
 /// A fresh, empty store, and a way to open the same data again.
@@ -30,6 +37,12 @@ pub(crate) const ALL: Page = Page::first(Page::MOST);
 /// Commits, and fails the test if that fails.
 pub(crate) async fn commit(store: &dyn Store, changes: Vec<Change>) {
     store.commit(changes).await.expect("the commit is accepted");
+}
+
+/// A session's branches without what lists say besides.
+pub(crate) async fn branches(store: &dyn Store, session: &SessionId, which: Which) -> Vec<Branch> {
+    let entries = store.branches(session, which, ALL).await.unwrap();
+    entries.into_iter().map(|entry| entry.branch).collect()
 }
 
 /// Commits one change that must be refused as not fitting what is stored.
@@ -55,7 +68,11 @@ macro_rules! store_contract {
                     moments_and_scores_are_kept_exactly,
                     long_text_is_kept_whole,
                     what_is_not_there_is_none_or_empty,
-                    a_session_becomes_what_an_update_says,
+                    a_session_is_renamed,
+                    a_thread_is_kept_and_let_go_of_beside_other_metadata,
+                    a_thread_is_kept_where_there_was_no_metadata,
+                    metadata_that_is_no_object_is_left_as_it_is,
+                    a_node_moves_the_times_of_its_graph_and_session,
                     a_sessions_time_never_goes_back,
                     a_branch_becomes_what_an_update_says,
                     a_node_becomes_what_an_update_says,
@@ -70,6 +87,10 @@ macro_rules! store_contract {
                     no_read_gives_more_than_the_most,
                     the_latest_thoughts_come_newest_first,
                     sessions_come_last_changed_first_with_their_counts,
+                    the_latest_on_a_branch_come_newest_first,
+                    a_branch_is_listed_with_its_opening_and_its_count,
+                    a_line_goes_from_a_thought_to_what_it_built_on,
+                    a_line_may_lead_through_what_was_set_aside,
                     records_come_newest_first_for_all_or_for_one_session,
                     lists_keep_to_their_session_and_graph,
                 }
@@ -101,6 +122,34 @@ macro_rules! store_contract {
                     references_into_a_deleted_session_are_let_go,
                     the_id_of_a_deleted_session_can_be_used_again,
                 }
+                epochs {
+                    what_came_later_is_set_aside_and_stays_as_history,
+                    returning_to_the_place_one_left_undoes_it,
+                    a_way_that_was_left_can_be_taken_up_from_its_middle,
+                    what_follows_a_return_in_its_commit_belongs_to_the_new_way,
+                    the_branch_that_was_followed_is_followed_again,
+                    a_return_that_can_not_be_changes_nothing,
+                    sessions_go_back_each_on_their_own,
+                    the_way_back_tells_what_will_move,
+                    a_list_of_checkpoints_is_without_their_snapshots,
+                }
+                values {
+                    changed_values_return_exactly,
+                    pruning_is_undone_and_done_again,
+                    pruning_nothing_is_no_problem,
+                    a_node_is_found_by_the_words_it_has_now,
+                }
+                history {
+                    any_history_is_as_if_checkpoints_were_copies,
+                }
+                requirements {
+                    nothing_is_built_on_what_was_set_aside,
+                    what_is_there_is_not_taken_for_what_was_refused,
+                    a_branch_can_be_required_to_be_open,
+                    a_node_can_be_required_to_be_usable,
+                    a_graph_can_be_required_not_to_have_grown,
+                    a_requirement_sees_the_changes_before_it,
+                }
                 search {
                     all_words_must_occur,
                     case_accents_and_endings_do_not_matter,
@@ -115,6 +164,21 @@ macro_rules! store_contract {
                     very_many_words_are_no_problem,
                     words_of_other_scripts_are_found,
                     the_thoughts_of_a_deleted_session_are_not_found,
+                }
+                findings {
+                    nodes_are_found_whole_with_their_passage,
+                    the_best_match_comes_first_whatever_its_kind,
+                    session_and_mode_hold_for_both_kinds,
+                    times_hold_for_both_kinds_and_count_themselves,
+                    what_was_set_aside_is_found_and_says_so,
+                    the_nodes_of_a_deleted_session_are_not_found,
+                    terms_are_found_in_the_middle_of_a_sentence_without_blanks,
+                    all_terms_without_blanks_must_occur_and_are_marked,
+                    the_passage_around_a_term_is_short,
+                    words_and_terms_together_must_all_occur,
+                    the_passage_of_words_and_terms_is_short_too,
+                    the_case_of_letters_within_a_term_does_not_matter,
+                    the_newest_comes_first_where_nothing_tells_matches_apart,
                 }
                 suspensions {
                     a_suspended_call_comes_back_whole,

@@ -3,7 +3,7 @@
 use deliberate_core::{Branch, Change, Checkpoint, Invocation, Session, StateSnapshot, Thought};
 use deliberate_store::Store;
 
-use super::{ALL, Fixture, commit, refused};
+use super::{ALL, Current, Fixture, branches, commit, refused, round_trip::listed};
 use crate::samples::{
     at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
     full_snapshot, full_thought, graph, node, session, snapshot, thought,
@@ -44,10 +44,6 @@ pub(crate) async fn what_refers_to_something_unknown_is_refused(it: Fixture) {
             active_branch_id: Some("missing".into()),
             ..session("new")
         }),
-        Change::UpdateSession(Session {
-            active_branch_id: Some("missing".into()),
-            ..session("s")
-        }),
         Change::FollowBranch {
             session_id: "s".into(),
             branch_id: Some("missing".into()),
@@ -82,7 +78,27 @@ pub(crate) async fn an_id_can_be_used_once(it: Fixture) {
 pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
     commit(&*it.store, everything("s").changes()).await;
     for change in [
-        Change::UpdateSession(session("missing")),
+        Change::RenameSession {
+            session_id: "missing".into(),
+            title: "new".to_owned(),
+            at: at(300),
+        },
+        Change::KeepThread {
+            session_id: "missing".into(),
+            thread: Some("new".to_owned()),
+        },
+        Change::KeepThread {
+            session_id: "missing".into(),
+            thread: None,
+        },
+        Change::PruneNodes {
+            graph_id: "s-g1".into(),
+            nodes: vec!["missing".into()],
+        },
+        Change::PruneNodes {
+            graph_id: "s-g2".into(),
+            nodes: vec!["s-n1".into()],
+        },
         Change::DeleteSession("missing".into()),
         Change::UpdateBranch(branch("missing", "s")),
         Change::UpdateNode(node("missing", "s-g1", "s")),
@@ -110,12 +126,12 @@ async fn assert_nothing_of(store: &dyn Store, all: &crate::samples::Everything) 
     }
     for graph in &all.graphs {
         assert_eq!(store.graph(&graph.id).await.unwrap(), None);
-        assert_eq!(store.edges(&graph.id, ALL).await.unwrap(), []);
+        assert_eq!(store.edges(&graph.id, Current, ALL).await.unwrap(), []);
     }
     for node in &all.nodes {
         assert_eq!(store.node(&node.id).await.unwrap(), None);
     }
-    assert_eq!(store.cross_refs(id, ALL).await.unwrap(), []);
+    assert_eq!(store.cross_refs(id, Current, ALL).await.unwrap(), []);
     assert_eq!(store.snapshots(id, ALL).await.unwrap(), []);
 }
 
@@ -180,7 +196,7 @@ pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
         })
     );
     assert_eq!(
-        store.thoughts(&other, ALL).await.unwrap(),
+        store.thoughts(&other, Current, ALL).await.unwrap(),
         [Thought {
             parent_id: None,
             branch_id: None,
@@ -188,7 +204,7 @@ pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
         }]
     );
     assert_eq!(
-        store.branches(&other, ALL).await.unwrap(),
+        branches(&**store, &other, Current).await,
         [Branch {
             parent_id: None,
             ..offshoot
@@ -198,7 +214,7 @@ pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
         store.checkpoints(&other, ALL).await.unwrap(),
         [Checkpoint {
             branch_id: None,
-            ..place
+            ..listed(place)
         }]
     );
     assert_eq!(
@@ -208,7 +224,7 @@ pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
             ..state
         }]
     );
-    assert_eq!(store.cross_refs(&other, ALL).await.unwrap(), []);
+    assert_eq!(store.cross_refs(&other, Current, ALL).await.unwrap(), []);
 }
 
 pub(crate) async fn the_id_of_a_deleted_session_can_be_used_again(it: Fixture) {
@@ -226,7 +242,7 @@ pub(crate) async fn the_id_of_a_deleted_session_can_be_used_again(it: Fixture) {
         Some(all.session)
     );
     assert_eq!(
-        it.store.thoughts(&"s".into(), ALL).await.unwrap(),
+        it.store.thoughts(&"s".into(), Current, ALL).await.unwrap(),
         all.thoughts
     );
 }

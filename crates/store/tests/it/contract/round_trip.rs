@@ -1,16 +1,17 @@
 //! Every change, and the read that gives it back.
 
 use deliberate_core::{
-    BranchState, Change, CrossRef, EdgeKind, Mode, NodeKind, RefKind, Score, Session, Thought,
-    Timestamp,
+    BranchState, Change, Checkpoint, CrossRef, EdgeKind, Graph, Mode, NodeKind, RefKind, Score,
+    Session, Thought, Timestamp,
 };
-use deliberate_store::{State, Store};
-use serde_json::json;
+use deliberate_store::{BranchEntry, State, Store};
+use serde_json::{Value, json};
 
-use super::{ALL, Fixture, commit};
+use super::{ALL, All, Current, Fixture, branches, commit};
 use crate::samples::{
-    ODD_TEXT, at, branch, cross_ref, edge, everything, full_branch, full_invocation, full_node,
-    full_session, full_thought, graph, invocation, node, score, session, thought,
+    ODD_TEXT, at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_invocation,
+    full_node, full_session, full_thought, graph, invocation, node, odd_json, score, session,
+    thought,
 };
 
 pub(crate) async fn one_of_everything_comes_back_whole(it: Fixture) {
@@ -26,19 +27,45 @@ pub(crate) async fn assert_everything(store: &dyn Store, all: &crate::samples::E
         store.session(id).await.unwrap().as_ref(),
         Some(&all.session)
     );
-    assert_eq!(store.branches(id, ALL).await.unwrap(), all.branches);
-    assert_eq!(store.thoughts(id, ALL).await.unwrap(), all.thoughts);
-    assert_eq!(store.cross_refs(id, ALL).await.unwrap(), all.cross_refs);
-    assert_eq!(store.checkpoints(id, ALL).await.unwrap(), all.checkpoints);
-    assert_eq!(store.snapshots(id, ALL).await.unwrap(), all.snapshots);
-    assert_eq!(store.graphs(id, ALL).await.unwrap(), all.graphs);
+    let entries: Vec<_> = all.branches.iter().map(|it| entry(it, all)).collect();
     let graph = &all.graphs[0].id;
-    assert_eq!(store.nodes(graph, ALL).await.unwrap(), all.nodes);
-    assert_eq!(store.edges(graph, ALL).await.unwrap(), all.edges);
+    for which in [Current, All] {
+        assert_eq!(store.branches(id, which, ALL).await.unwrap(), entries);
+        assert_eq!(store.thoughts(id, which, ALL).await.unwrap(), all.thoughts);
+        assert_eq!(
+            store.cross_refs(id, which, ALL).await.unwrap(),
+            all.cross_refs
+        );
+        assert_eq!(store.graphs(id, which, ALL).await.unwrap(), all.graphs);
+        assert_eq!(store.nodes(graph, which, ALL).await.unwrap(), all.nodes);
+        assert_eq!(store.edges(graph, which, ALL).await.unwrap(), all.edges);
+    }
+    let places: Vec<_> = all.checkpoints.iter().cloned().map(listed).collect();
+    assert_eq!(store.checkpoints(id, ALL).await.unwrap(), places);
+    assert_eq!(store.snapshots(id, ALL).await.unwrap(), all.snapshots);
     assert_eq!(
         store.invocations(Some(id), ALL).await.unwrap(),
         all.invocations
     );
+}
+
+/// The branch as lists give it.
+fn entry(branch: &deliberate_core::Branch, all: &crate::samples::Everything) -> BranchEntry {
+    let on_it = |it: &&Thought| it.branch_id.as_ref() == Some(&branch.id);
+    let thoughts: Vec<_> = all.thoughts.iter().filter(on_it).collect();
+    BranchEntry {
+        branch: branch.clone(),
+        thoughts: thoughts.len() as u64,
+        opening: thoughts.first().map(|it| it.content.clone()),
+    }
+}
+
+/// The checkpoint as lists give it: a snapshot may be large.
+pub(crate) fn listed(checkpoint: Checkpoint) -> Checkpoint {
+    Checkpoint {
+        snapshot: Value::Null,
+        ..checkpoint
+    }
 }
 
 pub(crate) async fn one_of_everything_is_found_by_its_id(it: Fixture) {
@@ -101,11 +128,11 @@ pub(crate) async fn every_word_of_every_kind_is_kept(it: Fixture) {
         BranchState::Completed,
         BranchState::Abandoned,
     ];
-    let branches = states.map(|state| deliberate_core::Branch {
+    let opened = states.map(|state| deliberate_core::Branch {
         state,
         ..branch(state.as_str(), "tree")
     });
-    changes.extend(branches.iter().cloned().map(Change::AddBranch));
+    changes.extend(opened.iter().cloned().map(Change::AddBranch));
     let kinds = [
         RefKind::Supports,
         RefKind::Contradicts,
@@ -148,16 +175,22 @@ pub(crate) async fn every_word_of_every_kind_is_kept(it: Fixture) {
     }
     let store = &it.store;
     assert_eq!(
-        store.thoughts(&"linear".into(), ALL).await.unwrap(),
+        store
+            .thoughts(&"linear".into(), Current, ALL)
+            .await
+            .unwrap(),
         thoughts
     );
-    assert_eq!(store.branches(&"tree".into(), ALL).await.unwrap(), branches);
+    assert_eq!(branches(&**store, &"tree".into(), Current).await, opened);
     assert_eq!(
-        store.cross_refs(&"tree".into(), ALL).await.unwrap(),
+        store
+            .cross_refs(&"tree".into(), Current, ALL)
+            .await
+            .unwrap(),
         references
     );
-    assert_eq!(store.nodes(&"g".into(), ALL).await.unwrap(), nodes);
-    assert_eq!(store.edges(&"g".into(), ALL).await.unwrap(), edges);
+    assert_eq!(store.nodes(&"g".into(), Current, ALL).await.unwrap(), nodes);
+    assert_eq!(store.edges(&"g".into(), Current, ALL).await.unwrap(), edges);
 }
 
 pub(crate) async fn moments_and_scores_are_kept_exactly(it: Fixture) {
@@ -182,7 +215,10 @@ pub(crate) async fn moments_and_scores_are_kept_exactly(it: Fixture) {
     let mut changes = vec![Change::AddSession(session("s"))];
     changes.extend(thoughts.iter().cloned().map(Change::AddThought));
     commit(&*it.store, changes).await;
-    assert_eq!(it.store.thoughts(&"s".into(), ALL).await.unwrap(), thoughts);
+    assert_eq!(
+        it.store.thoughts(&"s".into(), Current, ALL).await.unwrap(),
+        thoughts
+    );
 }
 
 pub(crate) async fn long_text_is_kept_whole(it: Fixture) {
@@ -213,64 +249,152 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
         assert_eq!(store.graph(&id.into()).await.unwrap(), None);
         assert_eq!(store.node(&id.into()).await.unwrap(), None);
         assert_eq!(store.suspension(&id.into()).await.unwrap(), None);
-        assert_eq!(store.thoughts(&id.into(), ALL).await.unwrap(), []);
+        assert_eq!(store.thoughts(&id.into(), Current, ALL).await.unwrap(), []);
         assert_eq!(store.latest_thoughts(&id.into(), 9).await.unwrap(), []);
-        assert_eq!(store.branches(&id.into(), ALL).await.unwrap(), []);
-        assert_eq!(store.cross_refs(&id.into(), ALL).await.unwrap(), []);
+        assert_eq!(store.latest_on_branch(&id.into(), 9).await.unwrap(), []);
+        assert_eq!(store.line(&id.into(), 9).await.unwrap(), []);
+        assert_eq!(store.way_back(&id.into()).await.unwrap(), None);
+        assert_eq!(store.branches(&id.into(), Current, ALL).await.unwrap(), []);
+        assert_eq!(
+            store.cross_refs(&id.into(), Current, ALL).await.unwrap(),
+            []
+        );
         assert_eq!(store.checkpoints(&id.into(), ALL).await.unwrap(), []);
         assert_eq!(store.snapshots(&id.into(), ALL).await.unwrap(), []);
-        assert_eq!(store.graphs(&id.into(), ALL).await.unwrap(), []);
-        assert_eq!(store.nodes(&id.into(), ALL).await.unwrap(), []);
-        assert_eq!(store.edges(&id.into(), ALL).await.unwrap(), []);
+        assert_eq!(store.graphs(&id.into(), Current, ALL).await.unwrap(), []);
+        assert_eq!(store.nodes(&id.into(), Current, ALL).await.unwrap(), []);
+        assert_eq!(store.edges(&id.into(), Current, ALL).await.unwrap(), []);
         assert_eq!(store.invocations(Some(&id.into()), ALL).await.unwrap(), []);
     }
     assert_eq!(it.store.invocations(None, ALL).await.unwrap(), []);
     assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
 }
 
-pub(crate) async fn a_session_becomes_what_an_update_says(it: Fixture) {
-    let before = session("s");
-    let after = Session {
-        title: Some(ODD_TEXT.to_owned()),
-        updated_at: at(50),
-        active_branch_id: Some("b".into()),
-        metadata: full_session("s").metadata,
-        ..before.clone()
+pub(crate) async fn a_session_is_renamed(it: Fixture) {
+    let named = |title: &str, moment| Change::RenameSession {
+        session_id: "s".into(),
+        title: title.to_owned(),
+        at: moment,
+    };
+    commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
+    for (title, second) in [("first", 50), (ODD_TEXT, 60), ("", 70)] {
+        commit(&*it.store, vec![named(title, at(second))]).await;
+        let renamed = Session {
+            title: Some(title.to_owned()),
+            updated_at: at(second),
+            ..full_session("s")
+        };
+        assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(renamed));
+    }
+}
+
+fn keep_thread(thread: Option<&str>) -> Change {
+    Change::KeepThread {
+        session_id: "s".into(),
+        thread: thread.map(str::to_owned),
+    }
+}
+
+pub(crate) async fn a_thread_is_kept_and_let_go_of_beside_other_metadata(it: Fixture) {
+    let with = |thread: Option<&str>| {
+        let mut metadata = odd_json();
+        if let Some(thread) = thread {
+            metadata["thread"] = json!(thread);
+        }
+        Some(Session {
+            metadata: Some(metadata),
+            ..full_session("s")
+        })
+    };
+    commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
+    for thread in [None, Some("one"), Some(ODD_TEXT), None, Some(""), None] {
+        commit(&*it.store, vec![keep_thread(thread)]).await;
+        let stored = it.store.session(&"s".into()).await.unwrap();
+        assert_eq!(stored, with(thread));
+    }
+}
+
+pub(crate) async fn a_thread_is_kept_where_there_was_no_metadata(it: Fixture) {
+    let metadata = async || {
+        let stored = it.store.session(&"s".into()).await.unwrap();
+        stored.unwrap().metadata
+    };
+    commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
+    commit(&*it.store, vec![keep_thread(None)]).await;
+    assert_eq!(metadata().await, None);
+    commit(&*it.store, vec![keep_thread(Some("one"))]).await;
+    assert_eq!(metadata().await, Some(json!({ "thread": "one" })));
+    commit(&*it.store, vec![keep_thread(None)]).await;
+    assert_eq!(metadata().await, Some(json!({})));
+}
+
+/// Imported sessions may have metadata that is no object; there is no room for a thread in it, and
+/// it is worth more than the thread.
+pub(crate) async fn metadata_that_is_no_object_is_left_as_it_is(it: Fixture) {
+    for (number, metadata) in [json!("text"), json!([1, { "a": 0.1 }]), json!(7)]
+        .into_iter()
+        .enumerate()
+    {
+        let odd = Session {
+            metadata: Some(metadata),
+            ..session(&format!("s{number}"))
+        };
+        commit(&*it.store, vec![Change::AddSession(odd.clone())]).await;
+        for thread in [Some("one".to_owned()), None] {
+            let session_id = odd.id.clone();
+            let change = Change::KeepThread { session_id, thread };
+            commit(&*it.store, vec![change]).await;
+            let stored = it.store.session(&odd.id).await.unwrap();
+            assert_eq!(stored.as_ref(), Some(&odd));
+        }
+    }
+}
+
+pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture) {
+    let early = Graph {
+        updated_at: at(7),
+        ..graph("g", "s")
     };
     commit(
         &*it.store,
         vec![
-            Change::AddSession(before.clone()),
-            Change::AddBranch(branch("b", "s")),
-            Change::UpdateSession(after.clone()),
+            Change::AddSession(session("s")),
+            Change::AddGraph(early.clone()),
         ],
     )
     .await;
-    assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(after));
-
-    let bare = Session {
-        updated_at: at(60),
-        ..before
+    let times = async || {
+        let graph = it.store.graph(&"g".into()).await.unwrap().unwrap();
+        let session = it.store.session(&"s".into()).await.unwrap().unwrap();
+        (graph.updated_at, session.updated_at)
     };
-    commit(&*it.store, vec![Change::UpdateSession(bare.clone())]).await;
-    assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(bare));
+    assert_eq!(times().await, (at(7), at(7)));
+    commit(&*it.store, vec![Change::AddNode(node("n", "g", "s"))]).await;
+    assert_eq!(times().await, (at(8), at(8)));
 }
 
 pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
     let late = Session {
+        title: Some("late".to_owned()),
         updated_at: at(100),
         ..session("s")
-    };
-    let early = Session {
-        updated_at: at(1),
-        ..late.clone()
     };
     commit(
         &*it.store,
         vec![
             Change::AddSession(late.clone()),
-            Change::UpdateSession(early),
             Change::AddThought(thought("t", "s")),
+            Change::AddCheckpoint(checkpoint("c", "s")),
+            Change::AddGraph(Graph {
+                updated_at: at(7),
+                ..graph("g", "s")
+            }),
+            Change::AddNode(node("n", "g", "s")),
+            Change::RenameSession {
+                session_id: "s".into(),
+                title: "late".to_owned(),
+                at: at(1),
+            },
             Change::FollowBranch {
                 session_id: "s".into(),
                 branch_id: None,
@@ -298,7 +422,7 @@ pub(crate) async fn a_branch_becomes_what_an_update_says(it: Fixture) {
         ],
     )
     .await;
-    let branches = it.store.branches(&"s".into(), ALL).await.unwrap();
+    let branches = branches(&*it.store, &"s".into(), Current).await;
     assert_eq!(branches, [after, branch("other", "s")]);
 }
 
@@ -315,7 +439,7 @@ pub(crate) async fn a_node_becomes_what_an_update_says(it: Fixture) {
         ],
     )
     .await;
-    let nodes = it.store.nodes(&"g".into(), ALL).await.unwrap();
+    let nodes = it.store.nodes(&"g".into(), Current, ALL).await.unwrap();
     assert_eq!(nodes, [after, node("other", "g", "s")]);
 }
 

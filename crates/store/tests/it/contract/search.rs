@@ -1,37 +1,44 @@
 //! Finding thoughts by their words.
 
 use deliberate_core::{Change, Mode, Thought};
-use deliberate_store::{Found, Search, Store};
+use deliberate_store::{Finding, Found, Search, Store};
 
 use super::{Fixture, commit};
 use crate::samples::{ODD_TEXT, saying, session, thought};
 
-fn words(words: &str) -> Search {
+pub(super) fn words(words: &str) -> Search {
     Search {
         words: words.to_owned(),
-        session: None,
-        mode: None,
         limit: 50,
+        ..Search::default()
     }
 }
 
-async fn find(store: &dyn Store, search: Search) -> Vec<Found> {
+pub(super) async fn find(store: &dyn Store, search: Search) -> Vec<Found> {
     store
         .search(&search)
         .await
         .expect("any words may be looked for")
 }
 
+/// The id of what was found.
+pub(super) fn id(found: &Found) -> &str {
+    match &found.what {
+        Finding::Thought(thought) => thought.id.as_str(),
+        Finding::Node(node) => node.id.as_str(),
+    }
+}
+
 /// The ids that are found, sorted.
-async fn found(store: &dyn Store, search: Search) -> Vec<String> {
+pub(super) async fn found(store: &dyn Store, search: Search) -> Vec<String> {
     let found = find(store, search).await;
-    let mut ids: Vec<_> = found.iter().map(|it| it.thought.id.to_string()).collect();
+    let mut ids: Vec<_> = found.iter().map(|it| id(it).to_owned()).collect();
     ids.sort();
     ids
 }
 
 /// Puts these thoughts into session `s`.
-async fn think(store: &dyn Store, thoughts: Vec<Thought>) {
+pub(super) async fn think(store: &dyn Store, thoughts: Vec<Thought>) {
     let mut changes = vec![Change::AddSession(session("s"))];
     changes.extend(thoughts.into_iter().map(Change::AddThought));
     commit(store, changes).await;
@@ -182,7 +189,7 @@ pub(crate) async fn the_best_match_comes_first(it: Fixture) {
     )
     .await;
     let found = find(&*it.store, words("gravity")).await;
-    let ids: Vec<_> = found.iter().map(|it| it.thought.id.as_str()).collect();
+    let ids: Vec<_> = found.iter().map(id).collect();
     assert_eq!(ids, ["about", "passing"]);
 }
 
@@ -201,7 +208,7 @@ pub(crate) async fn the_passage_is_marked(it: Fixture) {
     let [only] = found.as_slice() else {
         panic!("{found:?}");
     };
-    assert!(only.thought == long);
+    assert!(only.what == Finding::Thought(long));
     assert!(
         only.excerpt.contains("the [needle] lies here"),
         "{}",

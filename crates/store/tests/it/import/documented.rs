@@ -1,15 +1,15 @@
 //! A database with the tables of the documents.
 
 use deliberate_core::{
-    Branch, BranchState, Checkpoint, CrossRef, EdgeKind, Graph, GraphEdge, GraphNode, Invocation,
-    Mode, NodeKind, RefKind, Session, Spent, StateSnapshot, Thought,
+    Branch, BranchState, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph, GraphEdge,
+    GraphNode, Invocation, Mode, NodeKind, RefKind, Session, Spent, StateSnapshot, Thought,
 };
 use deliberate_store::{Store, sqlite::ImportReport};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Move, kinds, time};
 use crate::{
-    contract::ALL,
+    contract::{ALL, Current, branches},
     original::{DOCUMENTED, DOCUMENTED_ROWS},
     samples::score,
 };
@@ -59,6 +59,7 @@ async fn assert_linear_session(store: &dyn Store) {
         mode: Mode::Linear,
         parent_id: None,
         branch_id: None,
+        set_aside: false,
         created_at: time("2025-12-16T10:00:01Z"),
         metadata: None,
     };
@@ -71,7 +72,10 @@ async fn assert_linear_session(store: &dyn Store) {
         metadata: Some(json!({ "k": [1] })),
         ..first.clone()
     };
-    assert_eq!(store.thoughts(&lin, ALL).await.unwrap(), [first, second]);
+    assert_eq!(
+        store.thoughts(&lin, Current, ALL).await.unwrap(),
+        [first, second]
+    );
     assert_eq!(
         store.invocations(Some(&lin), ALL).await.unwrap(),
         [Invocation {
@@ -105,6 +109,7 @@ pub(super) async fn assert_tree_session(store: &dyn Store) {
         state: BranchState::Completed,
         confidence: score(0.75),
         priority: 3,
+        set_aside: false,
         created_at: time("2025-12-16T11:00:01Z"),
         updated_at: time("2025-12-16T11:00:02Z"),
         metadata: Some(json!({ "rationale": "ok" })),
@@ -121,14 +126,14 @@ pub(super) async fn assert_tree_session(store: &dyn Store) {
         metadata: None,
         ..root.clone()
     };
-    assert_eq!(store.branches(&tree, ALL).await.unwrap(), [root, child]);
+    assert_eq!(branches(store, &tree, Current).await, [root, child]);
     let on_branch = store.thought(&"t3".into()).await.unwrap().unwrap();
     assert_eq!(
         (on_branch.mode, on_branch.branch_id),
         (Mode::Tree, Some("b2".into()))
     );
     assert_eq!(
-        store.cross_refs(&tree, ALL).await.unwrap(),
+        store.cross_refs(&tree, Current, ALL).await.unwrap(),
         [CrossRef {
             id: "r1".into(),
             from_branch: "b1".into(),
@@ -147,10 +152,13 @@ pub(super) async fn assert_tree_session(store: &dyn Store) {
             branch_id: Some("b1".into()),
             name: "here".to_owned(),
             description: Some("a place".to_owned()),
-            snapshot: json!({ "thoughts": [] }),
+            snapshot: Value::Null,
+            kind: CheckpointKind::Asked,
             created_at: time("2025-12-16T11:00:06Z"),
         }]
     );
+    let place = store.checkpoint(&"c1".into()).await.unwrap().unwrap();
+    assert_eq!(place.snapshot, json!({ "thoughts": [] }));
     let first = StateSnapshot {
         id: "p1".into(),
         session_id: "tree".into(),
@@ -173,19 +181,20 @@ pub(super) async fn assert_tree_session(store: &dyn Store) {
 }
 
 pub(super) async fn assert_graphs(store: &dyn Store) {
-    let graph = |id: &str, moment: &str| Graph {
+    let graph = |id: &str, moment: &str, updated: &str| Graph {
         id: id.into(),
         session_id: "got".into(),
         problem: None,
         config: json!({}),
+        set_aside: false,
         created_at: time(moment),
-        updated_at: time(moment),
+        updated_at: time(updated),
     };
     assert_eq!(
-        store.graphs(&"got".into(), ALL).await.unwrap(),
+        store.graphs(&"got".into(), Current, ALL).await.unwrap(),
         [
-            graph("g1", "2025-12-16T12:00:01Z"),
-            graph("g2", "2025-12-16T12:00:03Z")
+            graph("g1", "2025-12-16T12:00:01Z", "2025-12-16T12:00:02Z"),
+            graph("g2", "2025-12-16T12:00:03Z", "2025-12-16T12:00:03Z")
         ]
     );
     let root = GraphNode {
@@ -198,6 +207,8 @@ pub(super) async fn assert_graphs(store: &dyn Store) {
         depth: 0,
         is_active: true,
         is_terminal: false,
+        pruned: false,
+        set_aside: false,
         created_at: time("2025-12-16T12:00:01Z"),
         metadata: None,
     };
@@ -214,11 +225,11 @@ pub(super) async fn assert_graphs(store: &dyn Store) {
         ..root.clone()
     };
     assert_eq!(
-        store.nodes(&"g1".into(), ALL).await.unwrap(),
+        store.nodes(&"g1".into(), Current, ALL).await.unwrap(),
         [root, refined]
     );
     assert_eq!(
-        store.edges(&"g1".into(), ALL).await.unwrap(),
+        store.edges(&"g1".into(), Current, ALL).await.unwrap(),
         [GraphEdge {
             id: "e1".into(),
             graph_id: "g1".into(),
@@ -230,5 +241,8 @@ pub(super) async fn assert_graphs(store: &dyn Store) {
             metadata: Some(json!({ "w": 2 })),
         }]
     );
-    assert_eq!(store.nodes(&"g2".into(), ALL).await.unwrap().len(), 1);
+    assert_eq!(
+        store.nodes(&"g2".into(), Current, ALL).await.unwrap().len(),
+        1
+    );
 }

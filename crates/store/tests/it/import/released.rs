@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Move, kinds, time};
 use crate::{
-    contract::ALL,
+    contract::{ALL, Current, branches},
     original::{DOCUMENTED, RELEASED},
     samples::score,
 };
@@ -56,8 +56,8 @@ async fn a_database_as_released_is_taken_whole() {
     assert_eq!(tree.created_at, time("2025-12-20T08:00:00.123456Z"));
     assert_eq!(tree.updated_at, time("2025-12-20T08:30:00Z"));
     assert_eq!(tree.active_branch_id, Some("b2".into()));
-    let branches = store.branches(&"tree".into(), ALL).await.unwrap();
-    let seen: Vec<_> = branches
+    let opened = branches(store, &"tree".into(), Current).await;
+    let seen: Vec<_> = opened
         .iter()
         .map(|it| {
             (
@@ -75,7 +75,10 @@ async fn a_database_as_released_is_taken_whole() {
             (Some("b1".to_owned()), 2, BranchState::Active, score(0.904)),
         ]
     );
-    let references = store.cross_refs(&"tree".into(), ALL).await.unwrap();
+    let references = store
+        .cross_refs(&"tree".into(), Current, ALL)
+        .await
+        .unwrap();
     assert_eq!((references.len(), references[0].strength), (1, Score::ONE));
     let snapshots = store.snapshots(&"tree".into(), ALL).await.unwrap();
     assert_eq!(snapshots[1].parent_id, Some("p1".into()));
@@ -95,16 +98,22 @@ async fn a_database_as_released_is_taken_whole() {
         Some(json!({ "original_mode": "evidence", "original_metadata": null }))
     );
 
-    let graphs = store.graphs(&"got".into(), ALL).await.unwrap();
+    let graphs = store.graphs(&"got".into(), Current, ALL).await.unwrap();
     let ids: Vec<_> = graphs.iter().map(|graph| graph.id.as_str()).collect();
     assert_eq!(ids, ["graph-of-got"]);
-    let nodes = store.nodes(&"graph-of-got".into(), ALL).await.unwrap();
+    let nodes = store
+        .nodes(&"graph-of-got".into(), Current, ALL)
+        .await
+        .unwrap();
     let seen: Vec<_> = nodes
         .iter()
         .map(|node| (node.score, node.is_active))
         .collect();
     assert_eq!(seen, [(None, true), (Some(score(0.768)), true)]);
-    let edges = store.edges(&"graph-of-got".into(), ALL).await.unwrap();
+    let edges = store
+        .edges(&"graph-of-got".into(), Current, ALL)
+        .await
+        .unwrap();
     assert_eq!((edges.len(), edges[0].edge_type), (1, EdgeKind::Generates));
     let records = store.invocations(None, ALL).await.unwrap();
     assert_eq!(records[0].input, Value::String("not json".to_owned()));
@@ -157,8 +166,8 @@ async fn what_lost_its_owner_is_left_and_counted() {
         store.session(&s).await.unwrap().unwrap().active_branch_id,
         None
     );
-    assert_eq!(store.branches(&s, ALL).await.unwrap()[0].parent_id, None);
-    let thoughts = store.thoughts(&s, ALL).await.unwrap();
+    assert_eq!(branches(store, &s, Current).await[0].parent_id, None);
+    let thoughts = store.thoughts(&s, Current, ALL).await.unwrap();
     assert_eq!(
         (&thoughts[0].parent_id, &thoughts[0].branch_id),
         (&None, &None)

@@ -1,0 +1,312 @@
+//! `reasoning_backtrack`: returns to a checkpoint, and takes another way from there.
+
+use std::sync::LazyLock;
+
+use deliberate_core::{
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Mode, Score,
+    Session, SessionId, Thought, ThoughtId, cut_to_chars,
+};
+use deliberate_store::{Moved, WayBack};
+use deliberate_thinker::Ask;
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{here, latest_at};
+use crate::{
+    context::{Past, line},
+    prompt::{Asking, Freedom},
+    said::{Doubt, Sure, something},
+    session::metadata,
+};
+
+/// `reasoning_backtrack`.
+pub struct Backtrack;
+
+/// Names are read in a list.
+const NAME_CHARS: usize = 80;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    checkpoint_id: CheckpointId,
+    /// New direction to explore from there
+    #[schemars(length(min = 1))]
+    new_direction: Option<String>,
+    /// Checked against the checkpoint's session
+    session_id: Option<SessionId>,
+    /// Confidence threshold
+    confidence: Option<Score>,
+}
+
+/// What it answers. The thought is the one that is latest now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    session_id: SessionId,
+    checkpoint_restored: CheckpointId,
+    checkpoint_name: String,
+    thought_id: Option<ThoughtId>,
+    content: Option<String>,
+    confidence: Option<Score>,
+    active_branch: Option<BranchId>,
+    new_branch_id: Option<BranchId>,
+    set_aside: Counts,
+    brought_back: Counts,
+    /// Backtrack to it to undo this
+    undo_checkpoint_id: CheckpointId,
+    #[serde(flatten)]
+    doubt: Doubt,
+}
+
+/// How much was moved.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Counts {
+    thoughts: u64,
+    branches: u64,
+    nodes: u64,
+}
+
+impl From<Moved> for Counts {
+    fn from(moved: Moved) -> Self {
+        Self {
+            thoughts: moved.thoughts,
+            branches: moved.branches,
+            nodes: moved.nodes,
+        }
+    }
+}
+
+/// What the model is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
+struct Way {
+    /// The reasoning along the new direction
+    #[serde(deserialize_with = "something")]
+    #[schemars(length(min = 1))]
+    thought: String,
+    #[serde(flatten)]
+    sure: Sure,
+    /// What is most likely to be wrong with it
+    #[schemars(with = "String", length(max = 300))]
+    weakest_point: Option<String>,
+}
+
+/// What the ask shows.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    past: &'a Past,
+    name: &'a str,
+    description: &'a str,
+    direction: &'a str,
+}
+
+static ASK: LazyLock<Asking> = LazyLock::new(|| {
+    let freedom = Freedom {
+        max_tokens: 2_000,
+        temperature: 0.7,
+    };
+    Asking::new::<Way>("backtracking", include_str!("direction.md"), freedom)
+});
+
+impl Tool for Backtrack {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_backtrack",
+            title: "Go back to a checkpoint",
+            description: "Restore from a checkpoint and explore alternative reasoning paths: later \
+                          steps are set aside (kept as history), and new_direction opens a branch \
+                          from there. Can be undone.",
+            annotations: Annotations {
+                read_only: false,
+                destructive: false,
+                idempotent: false,
+                open_world: true,
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        if let Some(id) = &input.session_id {
+            call.session(id).await?;
+        }
+        let checkpoint = call
+            .checkpoint(&input.checkpoint_id, input.session_id.as_ref())
+            .await?;
+        let session = call.session(&checkpoint.session_id).await?;
+        let back = Back::to(checkpoint, session, call).await?;
+        match &input.new_direction {
+            None => Ok(back.alone()),
+            Some(direction) => {
+                let direction = call.checked_content("new_direction", direction)?;
+                let past = line(back.latest.as_ref().map(|it| &it.id), &back.session, call).await?;
+                call.progress(0.0, Some(1.0), "thinking");
+                let way = call.think(ask(&back.checkpoint, &past, direction)?, None);
+                let way = way.await?.value;
+                Ok(back.along(direction, way, input.confidence, call))
+            }
+        }
+    }
+}
+
+fn ask(checkpoint: &Checkpoint, past: &Past, direction: &str) -> Result<Ask, ToolError> {
+    let ask = ASK.ask(Shown {
+        past,
+        name: &checkpoint.name,
+        description: checkpoint.description.as_deref().unwrap_or_default(),
+        direction,
+    })?;
+    Ok(Ask {
+        variables: [("content".to_owned(), direction.to_owned())].into(),
+        ..ask
+    })
+}
+
+/// A return that is about to happen.
+struct Back {
+    checkpoint: Checkpoint,
+    session: Session,
+    /// The latest thought there.
+    latest: Option<Thought>,
+    /// The place that is left.
+    left: Checkpoint,
+    moves: WayBack,
+}
+
+impl Back {
+    async fn to(checkpoint: Checkpoint, session: Session, call: &Call) -> Result<Self, ToolError> {
+        let latest = match latest_at(&checkpoint) {
+            Some(id) => call.store().thought(&id).await?,
+            None => None,
+        };
+        let name = cut_to_chars(
+            &format!("before the return to {}", checkpoint.name),
+            NAME_CHARS,
+        );
+        Ok(Self {
+            latest,
+            left: here(&session, name, None, CheckpointKind::Undo, call).await?,
+            moves: call
+                .store()
+                .way_back(&checkpoint.id)
+                .await?
+                .unwrap_or_default(),
+            checkpoint,
+            session,
+        })
+    }
+
+    /// The return. The provider's conversation is left too: it holds what was set aside.
+    fn changes(&self) -> Vec<Change> {
+        vec![
+            Change::Backtrack {
+                session_id: self.session.id.clone(),
+                to: self.checkpoint.id.clone(),
+                left: self.left.clone(),
+            },
+            Change::KeepThread {
+                session_id: self.session.id.clone(),
+                thread: None,
+            },
+        ]
+    }
+
+    /// The answer as far as the return goes.
+    fn output(&self) -> Output {
+        let latest = self.latest.as_ref();
+        Output {
+            session_id: self.session.id.clone(),
+            checkpoint_restored: self.checkpoint.id.clone(),
+            checkpoint_name: self.checkpoint.name.clone(),
+            thought_id: latest.map(|thought| thought.id.clone()),
+            content: latest.map(|thought| thought.content.clone()),
+            confidence: latest.map(|thought| thought.confidence),
+            active_branch: self.checkpoint.branch_id.clone(),
+            new_branch_id: None,
+            set_aside: self.moves.set_aside.into(),
+            brought_back: self.moves.brought_back.into(),
+            undo_checkpoint_id: self.left.id.clone(),
+            doubt: Doubt::default(),
+        }
+    }
+
+    /// The return and nothing more.
+    fn alone(self) -> Outcome<Output> {
+        Outcome {
+            output: self.output(),
+            changes: self.changes(),
+            session: Some(self.session.id),
+        }
+    }
+
+    /// The return, and a new branch along `direction`.
+    fn along(
+        self,
+        direction: &str,
+        way: Way,
+        threshold: Option<Score>,
+        call: &Call,
+    ) -> Outcome<Output> {
+        let confidence = way.sure.score();
+        let now = call.now();
+        let words: Vec<&str> = direction.split_whitespace().collect();
+        let branch = Branch {
+            id: call.fresh(),
+            session_id: self.session.id.clone(),
+            name: Some(cut_to_chars(&words.join(" "), NAME_CHARS)),
+            parent_id: self.checkpoint.branch_id.clone(),
+            state: BranchState::Active,
+            confidence,
+            priority: 1,
+            set_aside: false,
+            created_at: now,
+            updated_at: now,
+            metadata: metadata([("from_checkpoint", json!(self.checkpoint.id))]),
+        };
+        let thought = Thought {
+            id: call.fresh(),
+            session_id: self.session.id.clone(),
+            input: Some(direction.to_owned()),
+            content: way.thought,
+            confidence,
+            mode: Mode::Backtracking,
+            parent_id: self.latest.as_ref().map(|thought| thought.id.clone()),
+            branch_id: Some(branch.id.clone()),
+            set_aside: false,
+            created_at: now,
+            metadata: metadata([("weakest_point", json!(way.weakest_point))]),
+        };
+        let output = Output {
+            thought_id: Some(thought.id.clone()),
+            content: Some(thought.content.clone()),
+            confidence: Some(confidence),
+            active_branch: Some(branch.id.clone()),
+            new_branch_id: Some(branch.id.clone()),
+            doubt: Doubt::of(threshold, confidence, way.weakest_point.as_deref()),
+            ..self.output()
+        };
+        let mut changes = self.changes();
+        let follow = Change::FollowBranch {
+            session_id: self.session.id.clone(),
+            branch_id: Some(branch.id.clone()),
+            at: now,
+        };
+        changes.extend([
+            Change::AddBranch(branch),
+            Change::AddThought(thought),
+            follow,
+        ]);
+        Outcome {
+            output,
+            changes,
+            session: Some(self.session.id),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `reasoning_checkpoint_create`.
+
+use deliberate_core::{
+    BranchId, Change, CheckpointId, CheckpointKind, SessionId, ThoughtId, Timestamp,
+};
+use deliberate_store::Page;
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{here, latest_at};
+use crate::session::{WorksOn, known};
+
+/// `reasoning_checkpoint_create`.
+pub struct CheckpointCreate;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    session_id: SessionId,
+    /// Checkpoint name
+    #[schemars(length(min = 1, max = 200))]
+    name: String,
+    #[schemars(length(max = 2_000))]
+    description: Option<String>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    checkpoint_id: CheckpointId,
+    session_id: SessionId,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    branch_id: Option<BranchId>,
+    latest_thought: Option<ThoughtId>,
+    created_at: Timestamp,
+}
+
+impl Tool for CheckpointCreate {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_checkpoint_create",
+            title: "Make a checkpoint",
+            description: "Create a checkpoint at the current reasoning state, to return to later \
+                          with reasoning_backtrack.",
+            annotations: Annotations {
+                read_only: false,
+                destructive: false,
+                idempotent: false,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let session = known(&input.session_id, WorksOn::Any, call).await?;
+        let name = call.checked_content("name", &input.name)?.trim().to_owned();
+        let all = call
+            .store()
+            .checkpoints(&session.id, Page::first(Page::MOST));
+        if let Some(taken) = all.await?.iter().find(|it| it.name == name) {
+            let rule = format!("is the name of checkpoint {} already", taken.id);
+            let issue = Issue::new("name", rule).given(&name.into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        let kind = CheckpointKind::Asked;
+        let checkpoint = here(&session, name, input.description, kind, call).await?;
+        Ok(Outcome {
+            output: Output {
+                checkpoint_id: checkpoint.id.clone(),
+                session_id: session.id.clone(),
+                name: checkpoint.name.clone(),
+                description: checkpoint.description.clone(),
+                branch_id: checkpoint.branch_id.clone(),
+                latest_thought: latest_at(&checkpoint),
+                created_at: checkpoint.created_at,
+            },
+            changes: vec![Change::AddCheckpoint(checkpoint)],
+            session: Some(session.id),
+        })
+    }
+}

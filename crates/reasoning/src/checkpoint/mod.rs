@@ -1,0 +1,57 @@
+//! Places in a session that one can return to, and the return.
+
+mod backtrack;
+mod create;
+mod list;
+
+pub use backtrack::Backtrack;
+pub use create::CheckpointCreate;
+pub use list::CheckpointList;
+
+use deliberate_core::{Checkpoint, CheckpointId, CheckpointKind, Session, Thought, ThoughtId};
+use deliberate_store::StoreError;
+use deliberate_toolkit::Call;
+use serde_json::{Value, json};
+
+/// A checkpoint of where the session stands. It names the place and holds no copy, so it costs
+/// the same however long the session is.
+async fn here(
+    session: &Session,
+    name: String,
+    description: Option<String>,
+    kind: CheckpointKind,
+    call: &Call,
+) -> Result<Checkpoint, StoreError> {
+    let latest = latest(session, call).await?.map(|thought| thought.id);
+    Ok(Checkpoint {
+        id: call.fresh::<CheckpointId>(),
+        session_id: session.id.clone(),
+        branch_id: session.active_branch_id.clone(),
+        name,
+        description,
+        snapshot: json!({ "latest_thought_id": latest }),
+        kind,
+        created_at: call.now(),
+    })
+}
+
+/// The latest thought: of the branch that is followed, else of the session.
+async fn latest(session: &Session, call: &Call) -> Result<Option<Thought>, StoreError> {
+    if let Some(branch) = &session.active_branch_id {
+        let on_branch = call.store().latest_on_branch(branch, 1).await?;
+        if let Some(thought) = on_branch.into_iter().next() {
+            return Ok(Some(thought));
+        }
+    }
+    let latest = call.store().latest_thoughts(&session.id, 1).await?;
+    Ok(latest.into_iter().next())
+}
+
+/// The latest thought when a checkpoint was made. Those of the original server hold the session's
+/// thoughts themselves.
+fn latest_at(checkpoint: &Checkpoint) -> Option<ThoughtId> {
+    let snapshot = &checkpoint.snapshot;
+    let in_original = || snapshot.get("thoughts")?.as_array()?.last()?.get("id");
+    let id = snapshot.get("latest_thought_id").or_else(in_original);
+    id.and_then(Value::as_str).map(ThoughtId::from)
+}

@@ -1,0 +1,110 @@
+//! What all modes understand alike in a model's answers, and say alike in their own.
+
+use deliberate_core::{ModelScore, Percent, Score};
+use schemars::JsonSchema;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, DeserializeOwned},
+};
+use serde_json::Value;
+
+/// How sure a model is. `confidence` is what pipes written for the original server answer; it is
+/// understood but not asked for.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+pub(crate) struct Sure {
+    /// How sure you are, 0 to 100
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    confidence_percent: Option<Percent>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[schemars(skip)]
+    confidence: Option<ModelScore>,
+}
+
+impl Sure {
+    /// The confidence it comes to; the documented default where the model named none.
+    pub(crate) fn score(self) -> Score {
+        let percent = self.confidence_percent.map(|percent| percent.0);
+        percent
+            .or(self.confidence.map(|score| score.0))
+            .unwrap_or(Score::DEFAULT_CONFIDENCE)
+    }
+}
+
+/// What an answer says when the model was less sure than the caller wants.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Doubt {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) below_threshold: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weakest_point: Option<String>,
+}
+
+impl Doubt {
+    /// Compares `confidence` with what the caller wants.
+    pub(crate) fn of(wanted: Option<Score>, confidence: Score, weakest: Option<&str>) -> Self {
+        if wanted.is_none_or(|wanted| confidence >= wanted) {
+            return Self::default();
+        }
+        Self {
+            below_threshold: Some(true),
+            weakest_point: weakest.map(str::to_owned),
+        }
+    }
+}
+
+/// Text that says something. The schema can't see that blanks say nothing; refused here, they are
+/// asked for again.
+pub(crate) fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if says_nothing(&text) {
+        return Err(de::Error::custom("a text must not be blank"));
+    }
+    Ok(text.trim().to_owned())
+}
+
+/// Texts of a list, without those that say nothing.
+pub(crate) fn some_things<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let said = texts.into_iter().filter(|text| !says_nothing(text));
+    Ok(said.map(|text| text.trim().to_owned()).collect())
+}
+
+/// Whether nobody can see anything in it: blanks, and characters of no width.
+pub(crate) fn says_nothing(text: &str) -> bool {
+    text.chars().all(|letter| {
+        letter.is_whitespace()
+            || letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+    })
+}
+
+/// A text as it is compared with others for sameness: letters and digits only.
+pub(crate) fn gist(text: &str) -> String {
+    let letters = text.chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// A value that helps but is not needed: one that can't be understood is none, rather than the
+/// loss of all the rest that a model said.
+pub(crate) fn or_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let written = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(written).ok())
+}
+
+/// Those items of a list that can be understood.
+pub(crate) fn fitting<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let written = Option::<Vec<Value>>::deserialize(deserializer)?.unwrap_or_default();
+    let understood = written.into_iter().map(serde_json::from_value);
+    Ok(understood.filter_map(Result::ok).collect())
+}

@@ -1,0 +1,91 @@
+//! `reasoning_tree_focus`: follows a branch, and reopens it if it was closed.
+
+use deliberate_core::{Branch, BranchId, BranchState, Change, Score, SessionId};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::with_branches;
+
+/// `reasoning_tree_focus`.
+pub struct TreeFocus;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    session_id: SessionId,
+    branch_id: BranchId,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    session_id: SessionId,
+    branch_id: BranchId,
+    name: Option<String>,
+    state: BranchState,
+    confidence: Score,
+    /// The branch's latest thought
+    content: Option<String>,
+    previous_branch: Option<BranchId>,
+    reopened: bool,
+}
+
+impl Tool for TreeFocus {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_tree_focus",
+            title: "Follow a branch",
+            description: "Focus on a specific branch, making it the active branch for the session. \
+                          Reopens a completed or abandoned one.",
+            annotations: Annotations {
+                read_only: false,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let session = with_branches(&input.session_id, call).await?;
+        let branch = call.branch(&input.branch_id, &session.id).await?;
+        let latest = call.store().latest_on_branch(&branch.id, 1).await?;
+        let reopened = branch.state != BranchState::Active;
+        let mut changes = Vec::new();
+        if reopened {
+            changes.push(Change::UpdateBranch(Branch {
+                state: BranchState::Active,
+                updated_at: call.now(),
+                ..branch.clone()
+            }));
+        }
+        if session.active_branch_id.as_ref() != Some(&branch.id) {
+            changes.push(Change::FollowBranch {
+                session_id: session.id.clone(),
+                branch_id: Some(branch.id.clone()),
+                at: call.now(),
+            });
+        }
+        Ok(Outcome {
+            output: Output {
+                session_id: session.id.clone(),
+                branch_id: branch.id,
+                name: branch.name,
+                state: BranchState::Active,
+                confidence: branch.confidence,
+                content: latest.into_iter().next().map(|thought| thought.content),
+                previous_branch: session.active_branch_id,
+                reopened,
+            },
+            changes,
+            session: Some(session.id),
+        })
+    }
+}

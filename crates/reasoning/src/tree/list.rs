@@ -1,0 +1,113 @@
+//! `reasoning_tree_list`: the branches of a session, with what each says.
+
+use deliberate_core::{BranchId, BranchState, Score, SessionId, cut_to_chars};
+use deliberate_store::{BranchEntry, Page, Which};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{explore::Reference, with_branches};
+
+/// `reasoning_tree_list`.
+pub struct TreeList;
+
+/// What a list shows of a branch's text; `reasoning_get` gives it whole.
+const TEXT_CHARS: usize = 400;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    session_id: SessionId,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    session_id: SessionId,
+    active_branch: Option<BranchId>,
+    branches: Vec<Listed>,
+    cross_references: Vec<Reference>,
+}
+
+/// A branch in the list.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listed {
+    id: BranchId,
+    parent_id: Option<BranchId>,
+    name: Option<String>,
+    state: BranchState,
+    confidence: Score,
+    priority: i64,
+    thoughts: u64,
+    content: Option<String>,
+    rationale: Option<String>,
+}
+
+impl From<BranchEntry> for Listed {
+    fn from(entry: BranchEntry) -> Self {
+        let branch = entry.branch;
+        let rationale = branch.metadata.as_ref().and_then(|it| it.get("rationale"));
+        let rationale = rationale.and_then(Value::as_str);
+        let cut = |text: &str| cut_to_chars(text, TEXT_CHARS);
+        Self {
+            rationale: rationale.map(cut),
+            id: branch.id,
+            parent_id: branch.parent_id,
+            name: branch.name,
+            state: branch.state,
+            confidence: branch.confidence,
+            priority: branch.priority,
+            thoughts: entry.thoughts,
+            content: entry.opening.as_deref().map(cut),
+        }
+    }
+}
+
+impl Tool for TreeList {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_tree_list",
+            title: "List branches",
+            description: "List all branches in a session, with their state and text.",
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let session = with_branches(&input.session_id, call).await?;
+        let all = Page::first(Page::MOST);
+        let store = call.store();
+        let branches = store.branches(&session.id, Which::Current, all).await?;
+        let references = store.cross_refs(&session.id, Which::Current, all).await?;
+        Ok(Outcome {
+            output: Output {
+                session_id: session.id.clone(),
+                active_branch: session.active_branch_id,
+                branches: branches.into_iter().map(Listed::from).collect(),
+                cross_references: references
+                    .into_iter()
+                    .map(|reference| Reference {
+                        from: reference.from_branch,
+                        to: reference.to_branch,
+                        kind: reference.ref_type,
+                        reason: reference.reason,
+                    })
+                    .collect(),
+            },
+            changes: Vec::new(),
+            session: Some(session.id),
+        })
+    }
+}

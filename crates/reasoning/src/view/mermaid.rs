@@ -1,0 +1,267 @@
+//! What was thought, as a picture: a Mermaid flowchart.
+//!
+//! Text from outside goes into quoted labels only, with every character that Mermaid could read as
+//! its own written as an entity.
+
+use std::{collections::HashMap, fmt::Write};
+
+use deliberate_core::{
+    Branch, BranchId, EdgeKind, GraphNode, Mode, NodeId, NodeKind, RefKind, Score, Thought,
+    ThoughtId, cut_to_chars,
+};
+
+use super::gather::{Thing, WholeGraph, WholeSession};
+
+/// Boxes in a picture at the most; more can't be read.
+const MOST_BOXES: usize = 150;
+
+/// Words in a box.
+const LABEL_CHARS: usize = 60;
+
+/// Colours that can be read on light and on dark.
+const CLASSES: &str = "  classDef root fill:#dbeafe,stroke:#1d4ed8,color:#111\n  \
+     classDef best fill:#dcfce7,stroke:#15803d,stroke-width:3px,color:#111\n  \
+     classDef open fill:#f8fafc,stroke:#64748b,color:#111\n  \
+     classDef done fill:#e2e8f0,stroke:#475569,color:#111\n  \
+     classDef gone fill:#f1f5f9,stroke:#cbd5e1,stroke-dasharray:4,color:#64748b\n";
+
+/// The thing as a flowchart.
+pub(super) fn of(thing: &Thing) -> String {
+    let mut picture = Picture::default();
+    match thing {
+        Thing::Session(session) => picture.session(session),
+        Thing::Graph(graph) => picture.graph(graph, ""),
+        Thing::Branch(branch) => {
+            let mine = HashMap::from([(&branch.branch.id, &branch.branch)]);
+            picture.thoughts(&branch.thoughts, &mine);
+        }
+        Thing::Thought(thought) => {
+            picture.thoughts(std::slice::from_ref(thought.as_ref()), &HashMap::new());
+        }
+        Thing::Node(node) => picture.node("n1", &node.node),
+    }
+    format!("flowchart TD\n{}{CLASSES}", picture.0)
+}
+
+#[derive(Default)]
+struct Picture(String);
+
+/// Adds a line; writing to text can't fail.
+macro_rules! line {
+    ($picture:expr, $($text:tt)*) => {
+        if writeln!($picture.0, $($text)*).is_err() {
+            return;
+        }
+    };
+}
+
+impl Picture {
+    fn session(&mut self, whole: &WholeSession) {
+        let branches = whole.branches.iter().map(|it| (&it.id, it)).collect();
+        let numbers = self.thoughts(&whole.thoughts, &branches);
+        self.references(whole, &numbers);
+        for (index, graph) in whole.graphs.iter().enumerate() {
+            self.graph(graph, &format!("g{}", index + 1));
+        }
+        if whole.thoughts.is_empty() && whole.graphs.is_empty() {
+            line!(self, "  empty[\"nothing yet\"]:::open");
+        }
+    }
+
+    /// A box for each thought, below the one it built on. Gives their names.
+    fn thoughts<'a>(
+        &mut self,
+        thoughts: &'a [Thought],
+        branches: &HashMap<&BranchId, &Branch>,
+    ) -> HashMap<&'a ThoughtId, String> {
+        let skipped = thoughts.len().saturating_sub(MOST_BOXES);
+        let shown = thoughts.get(skipped..).unwrap_or_default();
+        let best = recommended(branches);
+        let mut names = HashMap::new();
+        let mut opened: Vec<&BranchId> = Vec::new();
+        for (index, thought) in shown.iter().enumerate() {
+            let name = format!("t{}", skipped + index + 1);
+            let branch = thought.branch_id.as_ref().and_then(|id| branches.get(id));
+            let opens = branch.filter(|branch| !opened.contains(&&branch.id));
+            opened.extend(opens.map(|branch| &branch.id));
+            let class = class_of_thought(thought, branch.copied(), &best);
+            let text = text_of_thought(thought, opens.copied());
+            if writeln!(self.0, "  {name}[\"{text}\"]:::{class}").is_err() {
+                return names;
+            }
+            let parent = thought.parent_id.as_ref().and_then(|id| names.get(id));
+            let linked = match parent {
+                Some(parent) => writeln!(self.0, "  {parent} --> {name}"),
+                None if index == 0 && skipped > 0 => {
+                    writeln!(
+                        self.0,
+                        "  earlier[\"{skipped} earlier steps\"]:::gone -.-> {name}"
+                    )
+                }
+                None => Ok(()),
+            };
+            if linked.is_err() {
+                return names;
+            }
+            names.insert(&thought.id, name);
+        }
+        names
+    }
+
+    /// How branches bear on each other, drawn between the thoughts that open them.
+    fn references(&mut self, whole: &WholeSession, names: &HashMap<&ThoughtId, String>) {
+        let opening = |branch: &BranchId| {
+            let thought = whole
+                .thoughts
+                .iter()
+                .find(|thought| thought.branch_id.as_ref() == Some(branch));
+            thought.and_then(|thought| names.get(&thought.id))
+        };
+        for reference in &whole.cross_references {
+            let ends = (
+                opening(&reference.from_branch),
+                opening(&reference.to_branch),
+            );
+            if let (Some(from), Some(to)) = ends {
+                let arrow = match reference.ref_type {
+                    RefKind::Contradicts => "-. contradicts .-x",
+                    RefKind::Supports => "-. supports .->",
+                    RefKind::Extends => "-. extends .->",
+                    RefKind::Alternative => "-. alternative .-",
+                    RefKind::Depends => "-. depends on .->",
+                };
+                line!(self, "  {from} {arrow} {to}");
+            }
+        }
+    }
+
+    fn graph(&mut self, whole: &WholeGraph, prefix: &str) {
+        let shown: Vec<&GraphNode> = whole.nodes.iter().take(MOST_BOXES).collect();
+        let names: HashMap<&NodeId, String> = (1..)
+            .zip(&shown)
+            .map(|(number, node)| (&node.id, format!("{prefix}n{number}")))
+            .collect();
+        for node in &shown {
+            if let Some(name) = names.get(&node.id) {
+                self.node(name, node);
+            }
+        }
+        let hidden = whole.nodes.len() - shown.len();
+        if hidden > 0 {
+            line!(self, "  {prefix}more[\"{hidden} more nodes\"]:::gone");
+        }
+        for edge in &whole.edges {
+            if let (Some(from), Some(to)) = (names.get(&edge.from_node), names.get(&edge.to_node)) {
+                let arrow = match edge.edge_type {
+                    EdgeKind::Generates => "-->",
+                    EdgeKind::Refines => "-- refines -->",
+                    EdgeKind::Aggregates => "==>",
+                    EdgeKind::Supports => "-. supports .->",
+                    EdgeKind::Contradicts => "-. contradicts .-x",
+                };
+                line!(self, "  {from} {arrow} {to}");
+            }
+        }
+    }
+
+    fn node(&mut self, name: &str, node: &GraphNode) {
+        let class = match node {
+            node if node.pruned || node.set_aside => "gone",
+            node if node.is_terminal => "best",
+            node if node.node_type == NodeKind::Root => "root",
+            node if node.is_active => "open",
+            _ => "done",
+        };
+        let score = node.score.map(percent).unwrap_or_default();
+        let text = label(&node.content, &score);
+        line!(self, "  {name}[\"{text}\"]:::{class}");
+    }
+}
+
+/// The branches that are recommended among their siblings.
+fn recommended<'a>(branches: &HashMap<&BranchId, &'a Branch>) -> Vec<&'a BranchId> {
+    let preferred = branches.values().filter(|branch| branch.priority > 1);
+    preferred.map(|branch| &branch.id).collect()
+}
+
+fn class_of_thought(
+    thought: &Thought,
+    branch: Option<&Branch>,
+    best: &[&BranchId],
+) -> &'static str {
+    if thought.set_aside {
+        return "gone";
+    }
+    match branch {
+        Some(branch) if best.contains(&&branch.id) => "best",
+        Some(branch) if branch.state != deliberate_core::BranchState::Active => "done",
+        _ if thought.parent_id.is_none() => "root",
+        _ => "open",
+    }
+}
+
+/// What stands in a thought's box: the name of the branch it opens, its viewpoint, or its words.
+fn text_of_thought(thought: &Thought, opens: Option<&Branch>) -> String {
+    let said = |field: &str| thought.metadata.as_ref()?.get(field)?.as_str();
+    let of_branch =
+        opens.filter(|branch| branch.parent_id.is_some() || thought.mode == Mode::Backtracking);
+    let words = of_branch
+        .and_then(|branch| branch.name.as_deref())
+        .or_else(|| said("viewpoint"))
+        .or(thought
+            .input
+            .as_deref()
+            .filter(|_| thought.parent_id.is_none()))
+        .unwrap_or(&thought.content);
+    label(words, &percent(thought.confidence))
+}
+
+fn percent(score: Score) -> String {
+    format!("{} %", (score.get() * 100.0).round())
+}
+
+/// Words and a figure, harmless inside quotes.
+fn label(words: &str, figure: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = harmless(&cut_to_chars(&words.join(" "), LABEL_CHARS));
+    match figure {
+        "" => words,
+        figure => format!("{words}<br/>{}", harmless(figure)),
+    }
+}
+
+/// Text in which Mermaid finds nothing of its own: no quotes, tags, directives, Markdown or
+/// entities.
+fn harmless(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' | '#' | '%' | '&' | '<' | '>' | '`' | '\\' | '{' | '}' | '[' | ']' | '*' | '_'
+            | '|' | ';' => {
+                if write!(safe, "#{};", u32::from(letter)).is_err() {
+                    return safe;
+                }
+            }
+            letter if letter.is_control() => safe.push(' '),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_label_is_mermaid() {
+        let hostile =
+            "\"]:::x\n%%{init: {}}%% <script>`**b**` click t1 \"javascript:x\" | a_b #35;";
+        let safe = label(hostile, "70 %");
+        let (words, figure) = safe.split_once("<br/>").unwrap();
+        for forbidden in ["\"", "%", "<", ">", "`", "{", "*", "|", "\n"] {
+            assert!(!words.contains(forbidden), "{forbidden} in {words}");
+        }
+        assert_eq!(figure, "70 #37;");
+    }
+}

@@ -1,0 +1,12 @@
+//! Reading back what was thought: one thing by its id, a search over everything, the sessions.
+
+mod gather;
+mod get;
+mod markdown;
+mod mermaid;
+mod search;
+mod sessions;
+
+pub use get::Get;
+pub use search::SearchThoughts;
+pub use sessions::Sessions;

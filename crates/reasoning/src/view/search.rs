@@ -1,0 +1,138 @@
+//! `reasoning_search`: full text over all thoughts and nodes.
+
+use deliberate_core::{GraphId, Mode, Score, SessionId, Timestamp, cut_to_chars};
+use deliberate_store::{Finding, Found, Search};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::session::{WorksOn, known};
+
+/// `reasoning_search`.
+pub struct SearchThoughts;
+
+/// How many are given if the caller does not say.
+const FOUND: u32 = 10;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Words that must all occur
+    #[schemars(length(min = 1, max = 1_000))]
+    query: String,
+    session_id: Option<SessionId>,
+    mode: Option<Mode>,
+    /// ISO 8601
+    since: Option<String>,
+    until: Option<String>,
+    /// Default 10
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<u32>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    results: Vec<Hit>,
+}
+
+/// Something that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Hit {
+    kind: &'static str,
+    id: String,
+    session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph_id: Option<GraphId>,
+    mode: Mode,
+    excerpt: String,
+    confidence: Option<Score>,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    set_aside: bool,
+}
+
+impl From<Found> for Hit {
+    fn from(found: Found) -> Self {
+        let excerpt = cut_to_chars(&found.excerpt, 500);
+        match found.what {
+            Finding::Thought(thought) => Self {
+                kind: "thought",
+                id: thought.id.to_string(),
+                session_id: thought.session_id,
+                graph_id: None,
+                mode: thought.mode,
+                excerpt,
+                confidence: Some(thought.confidence),
+                created_at: thought.created_at,
+                set_aside: thought.set_aside,
+            },
+            Finding::Node(node) => Self {
+                kind: "node",
+                id: node.id.to_string(),
+                session_id: node.session_id,
+                graph_id: Some(node.graph_id),
+                mode: Mode::Got,
+                excerpt,
+                confidence: node.score,
+                created_at: node.created_at,
+                set_aside: node.set_aside,
+            },
+        }
+    }
+}
+
+impl Tool for SearchThoughts {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_search",
+            title: "Search thoughts",
+            description: "Find earlier thoughts and graph nodes by their words, over all sessions \
+                          or in one. Use it before thinking something through again.",
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        call.checked_content("query", &input.query)?;
+        if let Some(id) = &input.session_id {
+            known(id, WorksOn::Any, call).await?;
+        }
+        let search = Search {
+            since: moment("since", input.since.as_deref())?,
+            until: moment("until", input.until.as_deref())?,
+            words: input.query,
+            session: input.session_id.clone(),
+            mode: input.mode,
+            limit: input.limit.unwrap_or(FOUND),
+        };
+        let found = call.store().search(&search).await?;
+        Ok(Outcome {
+            output: Output {
+                results: found.into_iter().map(Hit::from).collect(),
+            },
+            changes: Vec::new(),
+            session: input.session_id,
+        })
+    }
+}
+
+fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
+    let Some(text) = text else { return Ok(None) };
+    let moment = Timestamp::parse(text).ok_or_else(|| {
+        let rule = "must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z";
+        ToolError::Invalid(vec![Issue::new(field, rule).given(&text.into())])
+    })?;
+    Ok(Some(moment))
+}

@@ -1,0 +1,271 @@
+//! Checkpoints and the way back to them.
+//!
+//! A session's history is a tree of epochs (see `migrations/sqlite/0002_epochs.sql`). A checkpoint
+//! only ends an epoch, so it costs the same however long the session is; a backtrack begins a new
+//! one below the epoch of its checkpoint and puts the rows of the session in the state of that
+//! line. Nothing is deleted, so every place that was left can be returned to.
+
+use deliberate_core::{Checkpoint, CheckpointId, SessionId};
+use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
+
+use super::{
+    apply::{Statement, reference, run},
+    rows::{FromRow, query_error},
+};
+use crate::{Moved, StoreError, WayBack};
+
+/// Names of what can change: the rows' table, the table of what they were, and the columns.
+macro_rules! names {
+    ("branch", now) => {
+        "branches"
+    };
+    ("branch", past) => {
+        "branch_revisions"
+    };
+    ("branch", columns) => {
+        "name, state, confidence, priority, updated_at, metadata"
+    };
+    ("branch", past_columns) => {
+        "past.name, past.state, past.confidence, past.priority, past.updated_at, past.metadata"
+    };
+    ("node", now) => {
+        "graph_nodes"
+    };
+    ("node", past) => {
+        "node_revisions"
+    };
+    ("node", columns) => {
+        "content, node_type, score, depth, is_active, is_terminal, metadata, pruned"
+    };
+    ("node", past_columns) => {
+        "past.content, past.node_type, past.score, past.depth, past.is_active, past.is_terminal, \
+         past.metadata, past.pruned"
+    };
+}
+pub(super) use names;
+
+/// The beginning of a statement that keeps the present values of rows: all but the condition for
+/// them, after which comes [`kept`].
+macro_rules! keep {
+    ($what:tt) => {
+        concat!(
+            "INSERT INTO ",
+            $crate::sqlite::epochs::names!($what, past),
+            " (id, epoch, session_id, ",
+            $crate::sqlite::epochs::names!($what, columns),
+            ") SELECT id, value_epoch, session_id, ",
+            $crate::sqlite::epochs::names!($what, columns),
+            " FROM ",
+            $crate::sqlite::epochs::names!($what, now),
+            " WHERE "
+        )
+    };
+}
+pub(super) use keep;
+
+/// The end of such a statement. What a row was in an epoch that ended is kept once.
+macro_rules! kept {
+    () => {
+        " ON CONFLICT (id, epoch) DO NOTHING"
+    };
+}
+pub(super) use kept;
+
+/// The statement that keeps the values of the rows for which a condition holds if they are from an
+/// earlier epoch than the session's.
+macro_rules! keep_earlier {
+    ($what:tt, $condition:expr) => {
+        concat!(
+            $crate::sqlite::epochs::keep!($what),
+            $condition,
+            " AND value_epoch <> (SELECT s.epoch FROM sessions s WHERE s.id = session_id)",
+            $crate::sqlite::epochs::kept!(),
+            "; "
+        )
+    };
+}
+pub(super) use keep_earlier;
+
+/// The epochs on the way from `$2` of session `$1` to the root.
+macro_rules! line {
+    () => {
+        "WITH RECURSIVE line (number) AS (SELECT $2 UNION ALL SELECT e.parent FROM epochs e \
+         JOIN line ON e.number = line.number WHERE e.session_id = $1) "
+    };
+}
+
+/// Which values the rows of session `$1` had in that line, if not the present ones: their latest
+/// in it.
+macro_rules! past {
+    ($what:tt) => {
+        concat!(
+            "SELECT r.*, max(r.epoch) AS latest FROM ",
+            names!($what, past),
+            " r JOIN ",
+            names!($what, now),
+            " n ON n.id = r.id WHERE r.session_id = $1 AND r.epoch IN (SELECT number FROM line) \
+             AND (r.epoch > n.value_epoch OR n.value_epoch NOT IN (SELECT number FROM line)) \
+             GROUP BY r.id"
+        )
+    };
+}
+
+/// Statements that give the rows of a table the values they had in the line.
+macro_rules! restore {
+    ($what:tt) => {
+        [
+            concat!(
+                line!(),
+                keep!($what),
+                "id IN (SELECT id FROM (",
+                past!($what),
+                "))",
+                kept!()
+            ),
+            concat!(
+                line!(),
+                "UPDATE ",
+                names!($what, now),
+                " SET (value_epoch, ",
+                names!($what, columns),
+                ") = (past.latest, ",
+                names!($what, past_columns),
+                ") FROM (",
+                past!($what),
+                ") AS past WHERE ",
+                names!($what, now),
+                ".id = past.id"
+            ),
+        ]
+    };
+}
+
+/// A statement that sets rows aside or brings them back, as the line says.
+macro_rules! sort {
+    ($table:literal, $of_session:literal) => {
+        concat!(
+            line!(),
+            "UPDATE ",
+            $table,
+            " SET set_aside = 1 - set_aside WHERE ",
+            $of_session,
+            " AND set_aside <> (epoch NOT IN (SELECT number FROM line))"
+        )
+    };
+}
+
+/// The checkpoint, the end of the epoch it names, and the beginning of the next.
+pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
+    let statement = sqlx::query(
+        "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
+         created_at, kind, epoch) \
+         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, s.epoch FROM sessions s WHERE s.id = $2; \
+         INSERT INTO epochs (session_id, number, parent) \
+         SELECT s.id, 1 + (SELECT coalesce(max(number), 0) FROM epochs WHERE session_id = s.id), \
+         s.epoch FROM sessions s WHERE s.id = $2; \
+         UPDATE sessions SET epoch = (SELECT max(number) FROM epochs WHERE session_id = $2), \
+         updated_at = max(updated_at, $7) WHERE id = $2",
+    );
+    statement
+        .bind(checkpoint.id.as_str())
+        .bind(checkpoint.session_id.as_str())
+        .bind(reference(checkpoint.branch_id.as_ref()))
+        .bind(&checkpoint.name)
+        .bind(checkpoint.description.as_deref())
+        .bind(checkpoint.snapshot.to_string())
+        .bind(checkpoint.created_at.as_micros())
+        .bind(checkpoint.kind.as_str())
+}
+
+/// Returns `session` to the checkpoint `to`; the place it leaves is kept as `left`.
+pub(super) async fn backtrack(
+    connection: &mut SqliteConnection,
+    session: &SessionId,
+    to: &CheckpointId,
+    left: &Checkpoint,
+) -> Result<(), StoreError> {
+    let target = sqlx::query("SELECT epoch FROM checkpoints WHERE id = $1 AND session_id = $2")
+        .bind(to.as_str())
+        .bind(session.as_str())
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(|error| query_error(&error))?;
+    let Some(target) = target.filter(|_| left.session_id == *session) else {
+        return Err(StoreError::Conflict {
+            reason: "the checkpoint is not one of the session's".to_owned(),
+        });
+    };
+    let epoch: i64 = target
+        .try_get("epoch")
+        .map_err(|error| query_error(&error))?;
+    run(connection, add_checkpoint(left)).await?;
+    let sorted = [
+        sort!("thoughts", "session_id = $1"),
+        sort!("branches", "session_id = $1"),
+        sort!(
+            "cross_refs",
+            "from_branch IN (SELECT id FROM branches WHERE session_id = $1)"
+        ),
+        sort!("graphs", "session_id = $1"),
+        sort!("graph_nodes", "session_id = $1"),
+        sort!(
+            "graph_edges",
+            "graph_id IN (SELECT id FROM graphs WHERE session_id = $1)"
+        ),
+    ];
+    let restored = [restore!("branch"), restore!("node")].concat();
+    for statement in sorted.into_iter().chain(restored) {
+        let statement = sqlx::query(statement).bind(session.as_str()).bind(epoch);
+        run(connection, statement).await?;
+    }
+    // The epoch that `left` began becomes a child of the one returned to.
+    let turned = sqlx::query(
+        "UPDATE epochs SET parent = $2 WHERE session_id = $1 \
+         AND number = (SELECT epoch FROM sessions WHERE id = $1); \
+         UPDATE sessions SET active_branch_id = (SELECT branch_id FROM checkpoints WHERE id = $3) \
+         WHERE id = $1",
+    )
+    .bind(session.as_str())
+    .bind(epoch)
+    .bind(to.as_str());
+    run(connection, turned).await.map(drop)
+}
+
+/// What returning to a checkpoint (`$2` its epoch, `$1` its session) would move, in one row.
+pub(super) const WAY_BACK: &str = concat!(
+    line!(),
+    "SELECT \
+     (SELECT count(*) FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
+        AND epoch NOT IN (SELECT number FROM line)) AS thoughts_aside, \
+     (SELECT count(*) FROM branches WHERE session_id = $1 AND set_aside = 0 \
+        AND epoch NOT IN (SELECT number FROM line)) AS branches_aside, \
+     (SELECT count(*) FROM graph_nodes WHERE session_id = $1 AND set_aside = 0 \
+        AND epoch NOT IN (SELECT number FROM line)) AS nodes_aside, \
+     (SELECT count(*) FROM thoughts WHERE session_id = $1 AND set_aside = 1 \
+        AND epoch IN (SELECT number FROM line)) AS thoughts_back, \
+     (SELECT count(*) FROM branches WHERE session_id = $1 AND set_aside = 1 \
+        AND epoch IN (SELECT number FROM line)) AS branches_back, \
+     (SELECT count(*) FROM graph_nodes WHERE session_id = $1 AND set_aside = 1 \
+        AND epoch IN (SELECT number FROM line)) AS nodes_back"
+);
+
+impl FromRow for WayBack {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let count = |column: &str| -> Result<u64, StoreError> {
+            let count: i64 = row.try_get(column).map_err(|error| query_error(&error))?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        };
+        Ok(Self {
+            set_aside: Moved {
+                thoughts: count("thoughts_aside")?,
+                branches: count("branches_aside")?,
+                nodes: count("nodes_aside")?,
+            },
+            brought_back: Moved {
+                thoughts: count("thoughts_back")?,
+                branches: count("branches_back")?,
+                nodes: count("nodes_back")?,
+            },
+        })
+    }
+}

@@ -1,0 +1,410 @@
+//! Checkpoints, and returning to them.
+
+use deliberate_core::{
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, GraphNode,
+    Thought,
+};
+use deliberate_store::{Moved, WayBack};
+use serde_json::json;
+
+use super::{
+    ALL, All, Current, Fixture, commit, refused,
+    seen::{Seen, back, follow, look, place},
+};
+use crate::samples::{
+    at, branch, checkpoint, cross_ref, edge, full_branch, full_checkpoint, full_node, graph, node,
+    odd_json, saying, score, session, thought,
+};
+
+/// Session `s` with some of everything, up to the checkpoint `c`.
+pub(super) fn before() -> Vec<Change> {
+    vec![
+        Change::AddSession(session("s")),
+        Change::AddBranch(branch("b1", "s")),
+        Change::AddBranch(full_branch("b2", "s", "b1")),
+        Change::AddThought(Thought {
+            branch_id: Some("b1".into()),
+            ..thought("t1", "s")
+        }),
+        Change::AddCrossRef(cross_ref("r1", "b1", "b2")),
+        Change::AddGraph(graph("g1", "s")),
+        Change::AddNode(GraphNode {
+            score: Some(score(0.1)),
+            metadata: Some(odd_json()),
+            ..node("n1", "g1", "s")
+        }),
+        Change::AddNode(node("n2", "g1", "s")),
+        Change::AddEdge(edge("e1", "g1", "n1", "n2")),
+        follow("b1"),
+        place("c", Some("b1")),
+    ]
+}
+
+/// What comes later: more of everything, and other values for what was there.
+pub(super) fn later() -> Vec<Change> {
+    vec![
+        Change::AddBranch(full_branch("b3", "s", "b1")),
+        Change::AddThought(Thought {
+            parent_id: Some("t1".into()),
+            branch_id: Some("b1".into()),
+            ..thought("t2", "s")
+        }),
+        Change::AddThought(Thought {
+            branch_id: Some("b3".into()),
+            ..thought("t3", "s")
+        }),
+        Change::AddCrossRef(cross_ref("r2", "b1", "b3")),
+        Change::AddGraph(graph("g2", "s")),
+        Change::AddNode(node("m1", "g2", "s")),
+        Change::AddNode(node("n3", "g1", "s")),
+        Change::AddEdge(edge("e2", "g1", "n1", "n3")),
+        follow("b3"),
+        Change::UpdateBranch(Branch {
+            name: Some("renamed".to_owned()),
+            state: BranchState::Completed,
+            confidence: score(1.0 / 3.0),
+            priority: i64::MAX,
+            updated_at: at(30),
+            metadata: Some(json!({ "fraction": 0.1 })),
+            ..branch("b1", "s")
+        }),
+        Change::UpdateBranch(Branch {
+            name: None,
+            metadata: None,
+            ..full_branch("b2", "s", "b1")
+        }),
+        Change::UpdateNode(full_node("n1", "g1", "s")),
+        Change::PruneNodes {
+            graph_id: "g1".into(),
+            nodes: vec!["n2".into()],
+        },
+    ]
+}
+
+pub(crate) async fn what_came_later_is_set_aside_and_stays_as_history(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(store, before()).await;
+    let then = look(store, &s, Current).await;
+    commit(store, later()).await;
+    assert_ne!(look(store, &s, Current).await, then);
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+
+    assert_eq!(look(store, &s, Current).await, then);
+    let all = look(store, &s, All).await;
+    assert_eq!(
+        all.ids(),
+        [
+            vec!["t1", "t2", "t3"],
+            vec!["b1", "b2", "b3"],
+            vec!["r1", "r2"],
+            vec!["g1", "g2"],
+            vec!["m1", "n1", "n2", "n3"],
+            vec!["e1", "e2"],
+        ]
+    );
+    assert_eq!(all.aside(), ["t2", "t3", "b3", "g2", "m1", "n3"]);
+    // Found by their ids, they say so themselves.
+    assert!(
+        store
+            .thought(&"t2".into())
+            .await
+            .unwrap()
+            .unwrap()
+            .set_aside
+    );
+    assert!(store.branch(&"b3".into()).await.unwrap().unwrap().set_aside);
+    assert!(store.graph(&"g2".into()).await.unwrap().unwrap().set_aside);
+    assert!(store.node(&"n3".into()).await.unwrap().unwrap().set_aside);
+    let counted = &store.sessions(ALL).await.unwrap()[0];
+    assert_eq!((counted.thoughts, counted.nodes), (1, 2));
+    assert_eq!(
+        store.latest_thoughts(&s, 9).await.unwrap(),
+        look(store, &s, Current).await.thoughts
+    );
+}
+
+pub(crate) async fn returning_to_the_place_one_left_undoes_it(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(store, before()).await;
+    let early = look(store, &s, Current).await;
+    commit(store, later()).await;
+    let late = look(store, &s, Current).await;
+    // There and back, several times: neither place wears out.
+    for round in 0..3 {
+        let left = format!("late{round}");
+        commit(store, vec![back("c", &left, Some("b3"))]).await;
+        assert_eq!(look(store, &s, Current).await, early, "{round}");
+        let way = store.way_back(&left.as_str().into()).await.unwrap();
+        assert_eq!(way.unwrap().brought_back.thoughts, 2);
+        let here = format!("early{round}");
+        commit(store, vec![back(&left, &here, Some("b1"))]).await;
+        assert_eq!(look(store, &s, Current).await, late, "{round}");
+        assert_eq!(look(store, &s, All).await.aside(), [""; 0]);
+    }
+}
+
+pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    let say = |id: &str| Change::AddThought(saying(id, "s", id));
+    let call = |name: &str| {
+        Change::UpdateBranch(Branch {
+            name: Some(name.to_owned()),
+            ..branch("b", "s")
+        })
+    };
+    let now = async || {
+        let seen = look(store, &s, Current).await;
+        let said: Vec<_> = seen.thoughts.iter().map(|it| it.content.clone()).collect();
+        let [only] = seen.branches.as_slice() else {
+            panic!("{seen:?}");
+        };
+        (said.join(" "), only.name.clone().unwrap_or_default())
+    };
+    let is = |said: &str, name: &str| (said.to_owned(), name.to_owned());
+    commit(
+        store,
+        vec![
+            Change::AddSession(session("s")),
+            Change::AddBranch(branch("b", "s")),
+        ],
+    )
+    .await;
+    for (number, text) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let checkpoint = place(&format!("after-{text}"), None);
+        commit(
+            store,
+            vec![say(text), call(&number.to_string()), checkpoint],
+        )
+        .await;
+    }
+    commit(store, vec![say("e")]).await;
+    assert_eq!(now().await, is("a b c d e", "3"));
+
+    commit(store, vec![back("after-a", "left-e", None)]).await;
+    assert_eq!(now().await, is("a", "0"));
+    commit(store, vec![say("x"), call("x"), place("after-x", None)]).await;
+    commit(store, vec![say("y")]).await;
+    assert_eq!(now().await, is("a x y", "x"));
+
+    // A later place on the way that was given up.
+    commit(store, vec![back("after-c", "left-y", None)]).await;
+    assert_eq!(now().await, is("a b c", "2"));
+    commit(store, vec![call("z"), say("z"), place("after-z", None)]).await;
+    assert_eq!(now().await, is("a b c z", "z"));
+
+    for (to, left, said, name) in [
+        ("left-e", "1", "a b c d e", "3"),
+        ("after-x", "2", "a x", "x"),
+        ("after-z", "3", "a b c z", "z"),
+        ("left-y", "4", "a x y", "x"),
+        ("after-b", "5", "a b", "1"),
+        ("after-b", "6", "a b", "1"),
+        ("2", "7", "a b c d e", "3"),
+        ("6", "8", "a b", "1"),
+    ] {
+        commit(store, vec![back(to, left, None)]).await;
+        assert_eq!(now().await, is(said, name), "{to}");
+    }
+}
+
+pub(crate) async fn what_follows_a_return_in_its_commit_belongs_to_the_new_way(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(store, before()).await;
+    commit(store, later()).await;
+    commit(
+        store,
+        vec![
+            back("c", "left", Some("b3")),
+            Change::AddThought(thought("new", "s")),
+        ],
+    )
+    .await;
+    let ids = |seen: &Seen| seen.ids()[0].iter().map(ToString::to_string).collect();
+    let now: Vec<String> = ids(&look(store, &s, Current).await);
+    assert_eq!(now, ["t1", "new"]);
+    commit(store, vec![back("left", "again", Some("b1"))]).await;
+    let now: Vec<String> = ids(&look(store, &s, Current).await);
+    assert_eq!(now, ["t1", "t2", "t3"]);
+}
+
+pub(crate) async fn the_branch_that_was_followed_is_followed_again(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(
+        store,
+        vec![Change::AddSession(session("s")), place("none", None)],
+    )
+    .await;
+    commit(
+        store,
+        vec![
+            Change::AddBranch(branch("b1", "s")),
+            Change::AddBranch(branch("b2", "s")),
+            follow("b1"),
+            place("first", Some("b1")),
+            follow("b2"),
+        ],
+    )
+    .await;
+    let mut here = Some("b2");
+    for (to, wanted) in [
+        ("first", Some("b1")),
+        ("none", None),
+        ("left-to-first", Some("b2")),
+        ("left-to-none", Some("b1")),
+    ] {
+        commit(store, vec![back(to, &format!("left-to-{to}"), here)]).await;
+        let session = store.session(&s).await.unwrap().unwrap();
+        assert_eq!(session.active_branch_id, wanted.map(BranchId::from), "{to}");
+        here = wanted;
+    }
+}
+
+pub(crate) async fn a_return_that_can_not_be_changes_nothing(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(store, before()).await;
+    commit(store, later()).await;
+    commit(
+        store,
+        vec![
+            Change::AddSession(session("other")),
+            Change::AddThought(thought("o", "other")),
+            Change::AddCheckpoint(checkpoint("theirs", "other")),
+        ],
+    )
+    .await;
+    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
+    let elsewhere = Change::Backtrack {
+        session_id: "s".into(),
+        to: "c".into(),
+        left: checkpoint("left", "other"),
+    };
+    let missing = Change::Backtrack {
+        session_id: "missing".into(),
+        to: "c".into(),
+        left: checkpoint("left", "missing"),
+    };
+    for change in [
+        back("theirs", "left", None),
+        back("missing", "left", None),
+        back("c", "c", None),
+        back("c", "left", Some("missing")),
+        elsewhere,
+        missing,
+    ] {
+        refused(store, change).await;
+        assert_eq!(look(store, &s, Current).await, now);
+        assert_eq!(look(store, &s, All).await, history);
+        assert_eq!(store.checkpoint(&"left".into()).await.unwrap(), None);
+    }
+    let theirs = look(store, &"other".into(), Current).await;
+    assert_eq!(theirs.ids()[0], ["o"]);
+    // Nor is the way back any other than it was.
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, vec![back("left", "again", Some("b1"))]).await;
+    assert_eq!(look(store, &s, Current).await, now);
+}
+
+pub(crate) async fn sessions_go_back_each_on_their_own(it: Fixture) {
+    let store = &*it.store;
+    let theirs = |change: Change| match change {
+        Change::Backtrack { to, left, .. } => Change::Backtrack {
+            session_id: "two".into(),
+            to,
+            left: Checkpoint {
+                session_id: "two".into(),
+                ..left
+            },
+        },
+        other => other,
+    };
+    let step = |id: &str, session: &str| Change::AddThought(thought(id, session));
+    commit(
+        store,
+        vec![
+            Change::AddSession(session("s")),
+            Change::AddSession(session("two")),
+            step("s1", "s"),
+            step("two1", "two"),
+            place("c", None),
+            Change::AddCheckpoint(checkpoint("d", "two")),
+            step("s2", "s"),
+            step("two2", "two"),
+        ],
+    )
+    .await;
+    let said = async |session: &str| {
+        let seen = look(store, &session.into(), Current).await;
+        seen.ids()[0].join(" ")
+    };
+    commit(store, vec![back("c", "s-left", None)]).await;
+    assert_eq!(
+        (said("s").await, said("two").await),
+        ("s1".into(), "two1 two2".into())
+    );
+    commit(store, vec![theirs(back("d", "two-left", None))]).await;
+    commit(store, vec![back("s-left", "s-again", None)]).await;
+    assert_eq!(
+        (said("s").await, said("two").await),
+        ("s1 s2".into(), "two1".into())
+    );
+    refused(store, back("two-left", "no", None)).await;
+    commit(store, vec![theirs(back("two-left", "two-again", None))]).await;
+    assert_eq!(said("two").await, "two1 two2");
+}
+
+pub(crate) async fn the_way_back_tells_what_will_move(it: Fixture) {
+    let store = &*it.store;
+    commit(store, before()).await;
+    let way = async |to: &str| store.way_back(&CheckpointId::from(to)).await.unwrap();
+    assert_eq!(way("c").await, Some(WayBack::default()));
+    assert_eq!(way("missing").await, None);
+    commit(store, later()).await;
+    let moved = Moved {
+        thoughts: 2,
+        branches: 1,
+        nodes: 2,
+    };
+    assert_eq!(
+        way("c").await,
+        Some(WayBack {
+            set_aside: moved,
+            brought_back: Moved::default(),
+        })
+    );
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, vec![Change::AddThought(thought("new", "s"))]).await;
+    assert_eq!(
+        way("left").await,
+        Some(WayBack {
+            set_aside: Moved {
+                thoughts: 1,
+                ..Moved::default()
+            },
+            brought_back: moved,
+        })
+    );
+}
+
+pub(crate) async fn a_list_of_checkpoints_is_without_their_snapshots(it: Fixture) {
+    let store = &*it.store;
+    commit(store, before()).await;
+    let whole = full_checkpoint("whole", "s", "b1");
+    commit(store, vec![Change::AddCheckpoint(whole.clone())]).await;
+    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    let listed = store.checkpoints(&"s".into(), ALL).await.unwrap();
+    let seen: Vec<_> = listed
+        .iter()
+        .map(|it| (it.id.as_str(), it.kind, &it.snapshot))
+        .collect();
+    let null = &serde_json::Value::Null;
+    assert_eq!(
+        seen,
+        [
+            ("c", CheckpointKind::Asked, null),
+            ("whole", whole.kind, null),
+            ("left", CheckpointKind::Undo, null),
+        ]
+    );
+    let stored = store.checkpoint(&"whole".into()).await.unwrap();
+    assert_eq!(stored, Some(whole));
+}

@@ -1,0 +1,167 @@
+//! What a commit relies on: that it builds on nothing that was set aside, and what it requires.
+
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeId, Requirement, Thought};
+
+use super::{
+    All, Current, Fixture, commit,
+    epochs::{before, later},
+    refused,
+    seen::{back, follow, look},
+};
+use crate::samples::{branch, cross_ref, edge, node, session, thought};
+
+/// Changes that build on what [`later`] brings.
+fn building_on_later() -> Vec<Change> {
+    vec![
+        Change::AddThought(Thought {
+            parent_id: Some("t2".into()),
+            ..thought("on-thought", "s")
+        }),
+        Change::AddThought(Thought {
+            parent_id: Some("t1".into()),
+            branch_id: Some("b3".into()),
+            ..thought("on-branch", "s")
+        }),
+        Change::AddBranch(Branch {
+            parent_id: Some("b3".into()),
+            ..branch("from-branch", "s")
+        }),
+        Change::AddCrossRef(cross_ref("from", "b3", "b1")),
+        Change::AddCrossRef(cross_ref("to", "b1", "b3")),
+        Change::AddNode(node("in-graph", "g2", "s")),
+        Change::AddEdge(edge("from-node", "g1", "n3", "n1")),
+        Change::AddEdge(edge("to-node", "g1", "n1", "n3")),
+        follow("b3"),
+    ]
+}
+
+pub(crate) async fn nothing_is_built_on_what_was_set_aside(it: Fixture) {
+    let (store, s) = (&*it.store, "s".into());
+    commit(store, before()).await;
+    commit(store, later()).await;
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
+    for change in building_on_later() {
+        refused(store, change).await;
+    }
+    assert_eq!(look(store, &s, Current).await, now);
+    assert_eq!(look(store, &s, All).await, history);
+    // Once it is brought back there is nothing against it.
+    commit(store, vec![back("left", "again", Some("b1"))]).await;
+    for change in building_on_later() {
+        commit(store, vec![change]).await;
+    }
+}
+
+pub(crate) async fn what_is_there_is_not_taken_for_what_was_refused(it: Fixture) {
+    let store = &*it.store;
+    commit(store, before()).await;
+    commit(store, later()).await;
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    for change in [
+        Change::AddThought(Thought {
+            parent_id: Some("t2".into()),
+            ..thought("t1", "s")
+        }),
+        Change::AddNode(GraphNode {
+            content: "another".to_owned(),
+            ..node("n1", "g2", "s")
+        }),
+    ] {
+        refused(store, change).await;
+    }
+}
+
+/// Commits a thought that requires something; gives whether it was let in.
+async fn holds(it: &Fixture, requirement: Requirement) -> bool {
+    let outcome = it
+        .store
+        .commit(vec![
+            Change::AddSession(session("try")),
+            Change::Require(requirement),
+        ])
+        .await;
+    if outcome.is_ok() {
+        commit(&*it.store, vec![Change::DeleteSession("try".into())]).await;
+        return true;
+    }
+    assert_eq!(outcome.unwrap_err().code(), "Conflict");
+    let left = it.store.session(&"try".into()).await.unwrap();
+    assert_eq!(left, None, "what came before it in the commit is gone too");
+    false
+}
+
+pub(crate) async fn a_branch_can_be_required_to_be_open(it: Fixture) {
+    let open = async |id: &str| holds(&it, Requirement::OpenBranch(id.into())).await;
+    let store = &*it.store;
+    commit(store, before()).await;
+    assert!(open("b1").await);
+    assert!(!open("b2").await, "it was abandoned");
+    assert!(!open("missing").await);
+    commit(store, vec![Change::AddBranch(branch("b4", "s"))]).await;
+    assert!(open("b4").await);
+    let completed = Branch {
+        state: BranchState::Completed,
+        ..branch("b1", "s")
+    };
+    commit(store, vec![Change::UpdateBranch(completed)]).await;
+    assert!(!open("b1").await);
+    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    assert!(open("b1").await, "it is open again");
+    assert!(!open("b4").await, "it was set aside");
+}
+
+pub(crate) async fn a_node_can_be_required_to_be_usable(it: Fixture) {
+    let usable = async |id: &str| holds(&it, Requirement::UsableNode(id.into())).await;
+    let store = &*it.store;
+    commit(store, before()).await;
+    assert!(usable("n1").await && usable("n2").await);
+    assert!(!usable("missing").await);
+    commit(store, later()).await;
+    assert!(!usable("n2").await, "it was pruned");
+    assert!(usable("n3").await);
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    assert!(usable("n2").await, "it is no longer pruned");
+    assert!(!usable("n3").await, "it was set aside");
+}
+
+pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
+    let at_most = async |most: u32| {
+        let graph_id = "g1".into();
+        holds(&it, Requirement::NodesAtMost { graph_id, most }).await
+    };
+    let store = &*it.store;
+    commit(store, before()).await;
+    assert!(at_most(2).await && at_most(u32::MAX).await);
+    assert!(!at_most(1).await && !at_most(0).await);
+    commit(
+        store,
+        vec![
+            Change::AddNode(node("n3", "g1", "s")),
+            Change::AddNode(node("n4", "g1", "s")),
+        ],
+    )
+    .await;
+    assert!(at_most(4).await && !at_most(3).await);
+    let nodes = ["n1", "n3"].map(NodeId::from).to_vec();
+    let graph_id = "g1".into();
+    commit(store, vec![Change::PruneNodes { graph_id, nodes }]).await;
+    assert!(at_most(2).await && !at_most(1).await, "two are pruned");
+    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    assert!(at_most(2).await && !at_most(1).await, "two are set aside");
+}
+
+/// The requirement is checked where it stands: what comes before it in the commit counts.
+pub(crate) async fn a_requirement_sees_the_changes_before_it(it: Fixture) {
+    let store = &*it.store;
+    commit(store, before()).await;
+    let limit = || {
+        Change::Require(Requirement::NodesAtMost {
+            graph_id: "g1".into(),
+            most: 2,
+        })
+    };
+    let grow = || Change::AddNode(node("n3", "g1", "s"));
+    assert!(store.commit(vec![grow(), limit()]).await.is_err());
+    commit(store, vec![limit(), grow()]).await;
+}

@@ -1,0 +1,103 @@
+//! What of a session can be set aside and brought back, and the changes that do it.
+
+use deliberate_core::{
+    Branch, BranchId, Change, Checkpoint, CheckpointKind, CrossRef, Graph, GraphEdge, GraphNode,
+    SessionId, Thought,
+};
+use deliberate_store::Store;
+
+use super::{ALL, All, Which, branches};
+use crate::samples::{at, checkpoint};
+
+/// What of a session can be set aside and brought back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Seen {
+    pub(super) active: Option<BranchId>,
+    pub(super) thoughts: Vec<Thought>,
+    pub(super) branches: Vec<Branch>,
+    pub(super) cross_refs: Vec<CrossRef>,
+    pub(super) graphs: Vec<Graph>,
+    /// Of all graphs, by id.
+    pub(super) nodes: Vec<GraphNode>,
+    /// Of all graphs, by id.
+    pub(super) edges: Vec<GraphEdge>,
+}
+
+pub(super) async fn look(store: &dyn Store, id: &SessionId, which: Which) -> Seen {
+    let mut seen = Seen {
+        active: store.session(id).await.unwrap().unwrap().active_branch_id,
+        thoughts: store.thoughts(id, which, ALL).await.unwrap(),
+        branches: branches(store, id, which).await,
+        cross_refs: store.cross_refs(id, which, ALL).await.unwrap(),
+        graphs: store.graphs(id, which, ALL).await.unwrap(),
+        ..Seen::default()
+    };
+    for graph in store.graphs(id, All, ALL).await.unwrap() {
+        let nodes = store.nodes(&graph.id, which, ALL).await.unwrap();
+        let edges = store.edges(&graph.id, which, ALL).await.unwrap();
+        seen.nodes.extend(nodes);
+        seen.edges.extend(edges);
+    }
+    seen.nodes
+        .sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    seen.edges
+        .sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    seen
+}
+
+impl Seen {
+    /// Everything that is marked as set aside.
+    pub(super) fn aside(&self) -> Vec<&str> {
+        let thoughts = self.thoughts.iter().filter(|it| it.set_aside);
+        let branches = self.branches.iter().filter(|it| it.set_aside);
+        let graphs = self.graphs.iter().filter(|it| it.set_aside);
+        let nodes = self.nodes.iter().filter(|it| it.set_aside);
+        thoughts
+            .map(|it| it.id.as_str())
+            .chain(branches.map(|it| it.id.as_str()))
+            .chain(graphs.map(|it| it.id.as_str()))
+            .chain(nodes.map(|it| it.id.as_str()))
+            .collect()
+    }
+
+    /// The ids, a list for each kind.
+    pub(super) fn ids(&self) -> [Vec<&str>; 6] {
+        [
+            self.thoughts.iter().map(|it| it.id.as_str()).collect(),
+            self.branches.iter().map(|it| it.id.as_str()).collect(),
+            self.cross_refs.iter().map(|it| it.id.as_str()).collect(),
+            self.graphs.iter().map(|it| it.id.as_str()).collect(),
+            self.nodes.iter().map(|it| it.id.as_str()).collect(),
+            self.edges.iter().map(|it| it.id.as_str()).collect(),
+        ]
+    }
+}
+
+/// A checkpoint of session `s` at a place where that branch is followed.
+pub(super) fn place(id: &str, branch: Option<&str>) -> Change {
+    Change::AddCheckpoint(Checkpoint {
+        branch_id: branch.map(Into::into),
+        ..checkpoint(id, "s")
+    })
+}
+
+/// Session `s` returns to a checkpoint and leaves one where it was.
+pub(super) fn back(to: &str, left: &str, branch: Option<&str>) -> Change {
+    Change::Backtrack {
+        session_id: "s".into(),
+        to: to.into(),
+        left: Checkpoint {
+            branch_id: branch.map(Into::into),
+            kind: CheckpointKind::Undo,
+            ..checkpoint(left, "s")
+        },
+    }
+}
+
+pub(super) fn follow(branch: &str) -> Change {
+    Change::FollowBranch {
+        session_id: "s".into(),
+        branch_id: Some(branch.into()),
+        at: at(20),
+    }
+}
