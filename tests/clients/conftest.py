@@ -92,6 +92,14 @@ class Standin:
             "LANGBASE_BASE_URL": self.url,
         }
 
+    def openai(self) -> dict[str, str]:
+        """Settings that make it the server's endpoint of the OpenAI kind."""
+        return {
+            "DELIBERATE_PROVIDER": "openai",
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+        }
+
     def stop(self) -> None:
         assert self.process.stdin
         self.process.stdin.close()
@@ -145,6 +153,15 @@ class Home:
         finally:
             connection.close()
 
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a query, each by the names of its columns."""
+        connection = sqlite3.connect(self.database)
+        connection.row_factory = sqlite3.Row
+        try:
+            return [dict(row) for row in connection.execute(query)]
+        finally:
+            connection.close()
+
 
 @pytest.fixture
 def home(tmp_path: Path):
@@ -160,18 +177,22 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 def connect(home: Home):
-    """Makes a client that starts the server: `async with connect(era, settings) as client`."""
+    """Makes a client that starts the server: `async with connect(era, settings) as client`. It is
+    at home in the test's own home, or in the one given as `at`."""
     logs = []
 
-    def connect(era: str, settings: dict[str, str] | None = None, **options: Any) -> Client:
+    def connect(
+        era: str, settings: dict[str, str] | None = None, at: Home | None = None, **options: Any
+    ) -> Client:
+        place = at or home
         parameters = StdioServerParameters(
             command=program("DELIBERATE_BIN"),
             args=["serve"],
-            env=home.environment() | (settings or {}),
-            cwd=home.path,
+            env=place.environment() | (settings or {}),
+            cwd=place.path,
         )
         options.setdefault("read_timeout_seconds", PATIENCE_SECONDS)
-        log = home.log.open("a")
+        log = place.log.open("a")
         logs.append(log)
         return Client(stdio_client(parameters, errlog=log), mode=era, **options)
 

@@ -65,11 +65,7 @@ async def test_a_session_outlives_the_process(connect: Connect, standin: Standin
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 async def test_other_providers(connect: Connect, standin: Standin, era: str, provider: str) -> None:
     settings = {
-        "openai": {
-            "DELIBERATE_PROVIDER": "openai",
-            "OPENAI_API_KEY": KEY,
-            "OPENAI_BASE_URL": f"{standin.url}/v1",
-        },
+        "openai": standin.openai(),
         "anthropic": {
             "DELIBERATE_PROVIDER": "anthropic",
             "ANTHROPIC_API_KEY": KEY,

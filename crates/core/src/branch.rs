@@ -39,6 +39,8 @@ pub struct Branch {
 /// Whether a branch is still followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum BranchState {
     /// Open for more thoughts.
     Active,
@@ -70,6 +72,8 @@ pub struct CrossRef {
 /// The kinds of reference between branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum RefKind {
     /// Speaks for it.
     Supports,

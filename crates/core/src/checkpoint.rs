@@ -32,6 +32,8 @@ pub struct Checkpoint {
 /// Who made a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum CheckpointKind {
     /// Someone asked for it.
     Asked,

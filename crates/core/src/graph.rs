@@ -64,6 +64,8 @@ pub struct GraphNode {
 /// The kinds of node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum NodeKind {
     /// Where a graph begins.
     Root,
@@ -105,6 +107,8 @@ pub struct GraphEdge {
 /// The kinds of edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum EdgeKind {
     /// The second was thought from the first.
     Generates,

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// A way of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+// The name of the field says it; a schema has no room to say it again.
+#[schemars(description = "")]
 pub enum Mode {
     /// One thought after another.
     Linear,

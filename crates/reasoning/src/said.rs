@@ -8,8 +8,8 @@ use serde::{
 };
 use serde_json::Value;
 
-/// How sure a model is. `confidence` is what pipes written for the original server answer; it is
-/// understood but not asked for.
+// How sure a model is. `confidence` is what pipes written for the original server answer; it is
+// understood but not asked for. (Not a doc comment: the schema of an answer would carry it.)
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub(crate) struct Sure {
     /// How sure you are, 0 to 100
@@ -31,7 +31,7 @@ impl Sure {
     }
 }
 
-/// What an answer says when the model was less sure than the caller wants.
+// What an answer says when the model was less sure than the caller wants.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Doubt {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,14 +11,14 @@ use rmcp::{
         Implementation, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
         ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::{answer, sampling};
+use crate::{answer, sampling, slim};
 
 /// What a model should know before it uses the tools.
 const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
@@ -210,20 +210,9 @@ async fn send_progress(
 
 fn tool(listing: Listing<'_>) -> Tool {
     let about = listing.about;
-    let annotations = ToolAnnotations::from_raw(
-        None,
-        Some(about.annotations.read_only),
-        Some(about.annotations.destructive),
-        Some(about.annotations.idempotent),
-        Some(about.annotations.open_world),
-    );
-    let mut tool = Tool::new(about.name, about.description, object(listing.input_schema));
+    let mut tool = Tool::new(about.name, about.description, slim::input(listing.input_schema));
     tool.title = Some(about.title.to_owned());
-    tool.output_schema = Some(Arc::new(object(listing.output_schema)));
-    tool.annotations = Some(annotations);
+    tool.output_schema = Some(Arc::new(slim::output(listing.output_schema)));
+    tool.annotations = Some(slim::annotations(about.annotations));
     tool
-}
-
-fn object(schema: &Value) -> Map<String, Value> {
-    schema.as_object().cloned().unwrap_or_default()
 }

@@ -9,6 +9,7 @@
 mod answer;
 mod face;
 mod sampling;
+mod slim;
 pub mod stdio;
 
 pub use face::Face;

@@ -14,19 +14,20 @@ use crate::{Issue, ToolError};
 
 /// The schema of what a model is asked to answer.
 pub fn answer_schema<T: JsonSchema>() -> Value {
-    generate::<T>()
+    generate::<T>(SchemaSettings::draft2020_12())
 }
 
 /// The schema of what a tool takes.
 pub(crate) fn of_input<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>();
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12());
     without_null(&mut schema);
     schema
 }
 
 /// The schema of what a tool answers. A tool that thinks may answer `needs_reply` instead.
 pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
-    let mut schema = generate::<T>();
+    // As it is written: a field that is left out when it has nothing to say is not required.
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
     if !thinks {
         return schema;
     }
@@ -48,8 +49,8 @@ pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
     schema
 }
 
-fn generate<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
@@ -75,8 +76,11 @@ fn slim(schema: &mut Value) {
             if fields.get("type").is_some_and(is_numeric) {
                 fields.remove("format");
             }
-            if fields.get("default") == Some(&Value::Null) {
-                fields.remove("default");
+            if fields.get("default").is_some_and(is_empty) {
+                fields.shift_remove("default");
+            }
+            if fields.get("description") == Some(&"".into()) {
+                fields.shift_remove("description");
             }
             if let Some(words) = words_of(fields) {
                 fields.shift_remove("oneOf");
@@ -109,6 +113,16 @@ fn words_of(fields: &Map<String, Value>) -> Option<Value> {
         .iter()
         .map(|choice| choice.get("const").filter(|word| word.is_string()).cloned())
         .collect()
+}
+
+/// Whether a default says no more than that something may be left out.
+fn is_empty(default: &Value) -> bool {
+    match default {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
 }
 
 fn is_numeric(kind: &Value) -> bool {

@@ -60,7 +60,7 @@ pub struct Output {
     doubt: Doubt,
 }
 
-/// How much was moved.
+// How much was moved.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Counts {
     thoughts: u64,
@@ -78,7 +78,7 @@ impl From<Moved> for Counts {
     }
 }
 
-/// What the model is asked for.
+// What the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
 struct Way {

@@ -25,7 +25,7 @@ pub struct Output {
     checkpoints: Vec<Listed>,
 }
 
-/// A checkpoint in the list.
+// A checkpoint in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
     id: CheckpointId,

@@ -20,7 +20,7 @@ pub struct Input {
     state: End,
 }
 
-/// How a branch ends.
+// How a branch ends.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum End {

@@ -66,7 +66,7 @@ pub struct Output {
     doubt: Doubt,
 }
 
-/// A branch that was opened.
+// A branch that was opened.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Opened {
     id: BranchId,
@@ -77,7 +77,7 @@ struct Opened {
     confidence: Score,
 }
 
-/// How one of them bears on another.
+// How one of them bears on another.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Reference {
     pub(super) from: BranchId,

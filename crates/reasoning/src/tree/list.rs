@@ -31,7 +31,7 @@ pub struct Output {
     cross_references: Vec<Reference>,
 }
 
-/// A branch in the list.
+// A branch in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
     id: BranchId,

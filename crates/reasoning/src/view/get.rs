@@ -37,7 +37,7 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-/// How it is wanted.
+// How it is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Format {

@@ -37,7 +37,7 @@ pub struct Output {
     results: Vec<Hit>,
 }
 
-/// Something that was found.
+// Something that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Hit {
     kind: &'static str,

@@ -35,7 +35,7 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-/// What to do.
+// What to do.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
@@ -60,7 +60,7 @@ pub struct Output {
     note: Option<&'static str>,
 }
 
-/// A session in the list.
+// A session in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
     session_id: SessionId,

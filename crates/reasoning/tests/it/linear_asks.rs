@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::desk::{Desk, says, step};
 
 /// An ask as a person can read it.
-fn whole(ask: &Ask) -> String {
+pub(crate) fn whole(ask: &Ask) -> String {
     let mut text = format!(
         "key {}, purpose {}, at most {} tokens, temperature {}, {:?}\nvariables {:?}\nschema {:#}\n",
         ask.key,
@@ -24,7 +24,7 @@ fn whole(ask: &Ask) -> String {
     text + &conversation(ask)
 }
 
-fn conversation(ask: &Ask) -> String {
+pub(crate) fn conversation(ask: &Ask) -> String {
     let mut text = String::new();
     for message in &ask.messages {
         write!(text, "\n=== {:?}\n{}\n", message.role, message.text).unwrap();

@@ -8,8 +8,11 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod checkpoints;
 mod desk;
 mod linear_answers;
 mod linear_asks;
 mod linear_context;
 mod linear_steps;
+mod tree;
+mod view;

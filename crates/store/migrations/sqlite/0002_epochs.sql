@@ -73,6 +73,35 @@ ALTER TABLE graph_edges ADD COLUMN set_aside INTEGER NOT NULL DEFAULT 0 CHECK (s
 ALTER TABLE checkpoints ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE checkpoints ADD COLUMN kind TEXT NOT NULL DEFAULT 'asked' CHECK (kind IN ('asked', 'undo'));
 
+-- Checkpoints that were made before there were epochs each end one, in the order of their times, and
+-- what there was belongs to the epoch of its time. Values that changed in between are not known.
+UPDATE checkpoints SET epoch = (SELECT count(*) FROM checkpoints c
+    WHERE c.session_id = checkpoints.session_id
+    AND (c.created_at, c.seq) < (checkpoints.created_at, checkpoints.seq));
+INSERT INTO epochs (session_id, number, parent) SELECT session_id, epoch + 1, epoch FROM checkpoints;
+UPDATE sessions SET epoch = (SELECT count(*) FROM checkpoints c WHERE c.session_id = sessions.id)
+    WHERE id IN (SELECT session_id FROM checkpoints);
+UPDATE thoughts SET epoch = (SELECT count(*) FROM checkpoints c
+    WHERE c.session_id = thoughts.session_id AND c.created_at < thoughts.created_at)
+    WHERE session_id IN (SELECT session_id FROM checkpoints);
+UPDATE branches SET epoch = (SELECT count(*) FROM checkpoints c
+    WHERE c.session_id = branches.session_id AND c.created_at < branches.created_at)
+    WHERE session_id IN (SELECT session_id FROM checkpoints);
+UPDATE cross_refs SET epoch = (SELECT count(*) FROM checkpoints c
+    JOIN branches b ON b.session_id = c.session_id
+    WHERE b.id = cross_refs.from_branch AND c.created_at < cross_refs.created_at);
+UPDATE graphs SET epoch = (SELECT count(*) FROM checkpoints c
+    WHERE c.session_id = graphs.session_id AND c.created_at < graphs.created_at)
+    WHERE session_id IN (SELECT session_id FROM checkpoints);
+UPDATE graph_nodes SET epoch = (SELECT count(*) FROM checkpoints c
+    WHERE c.session_id = graph_nodes.session_id AND c.created_at < graph_nodes.created_at)
+    WHERE session_id IN (SELECT session_id FROM checkpoints);
+UPDATE graph_edges SET epoch = (SELECT count(*) FROM checkpoints c
+    JOIN graphs g ON g.session_id = c.session_id
+    WHERE g.id = graph_edges.graph_id AND c.created_at < graph_edges.created_at);
+UPDATE branches SET value_epoch = epoch;
+UPDATE graph_nodes SET value_epoch = epoch;
+
 CREATE VIRTUAL TABLE nodes_text USING fts5 (
     content, content = 'graph_nodes', content_rowid = 'seq',
     tokenize = 'porter unicode61 remove_diacritics 2'

@@ -7,6 +7,7 @@
 
 mod apply;
 mod epochs;
+mod excerpt;
 mod import;
 mod open;
 mod read;

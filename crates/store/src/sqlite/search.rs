@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::{Row, Sqlite, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
 
 use super::{
-    SqliteStore,
+    SqliteStore, excerpt,
     rows::{FromRow, query_error},
 };
 use crate::{Finding, Found, Page, Search, StoreError};
@@ -20,7 +20,7 @@ type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 struct Terms {
     /// For the index: each a quoted word, so that no character of theirs is an operator.
     indexed: Option<String>,
-    /// For the text.
+    /// For the text; letters that come in two cases are small, as far as `SQLite` knows them.
     inside: Vec<String>,
 }
 
@@ -52,7 +52,8 @@ macro_rules! searching {
         concat!(
             " AND ($2 IS NULL OR t.session_id = $2) AND ($3 IS NULL OR ", $mode, " = $3) \
              AND ($4 IS NULL OR t.created_at >= $4) AND ($5 IS NULL OR t.created_at <= $5) \
-             AND NOT EXISTS (SELECT 1 FROM json_each($7) w WHERE instr(", $text, ", w.value) = 0)"
+             AND NOT EXISTS (SELECT 1 FROM json_each($7) w \
+             WHERE instr(lower(", $text, "), w.value) = 0)"
         )
     };
 }
@@ -79,13 +80,12 @@ pub(super) async fn search(store: &SqliteStore, search: &Search) -> Result<Vec<F
         };
         all.extend(store.rows(bound(sql, &terms, search)).await?);
     }
-    all.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+    all.sort_by(|one, other| {
+        let better = one.rank.total_cmp(&other.rank);
+        better.then_with(|| other.created_at().cmp(&one.created_at()))
+    });
     all.truncate(usize::try_from(limit(search)).unwrap_or(usize::MAX));
-    let terms = terms.inside;
-    Ok(all
-        .into_iter()
-        .map(|ranked| ranked.found.around(&terms))
-        .collect())
+    Ok(all.into_iter().map(|it| it.shown(&terms)).collect())
 }
 
 fn limit(search: &Search) -> u32 {
@@ -121,29 +121,24 @@ impl FromRow for Ranked {
     }
 }
 
-impl Found {
-    /// The same, with an excerpt around the terms that were looked for in the text.
-    fn around(self, terms: &[String]) -> Self {
-        /// Letters shown before and after.
-        const AROUND: usize = 40;
-        let place = terms
-            .iter()
-            .find_map(|term| self.excerpt.find(term.as_str()).map(|at| (at, term)));
-        let Some((at, term)) = place else { return self };
-        let (before, rest) = self.excerpt.split_at(at);
-        let (hit, after) = rest.split_at(term.len());
-        let skipped = before.chars().count().saturating_sub(AROUND);
-        let before: String = before.chars().skip(skipped).collect();
-        let left = if skipped > 0 { "…" } else { "" };
-        let right = if after.chars().count() > AROUND {
-            "…"
+impl Ranked {
+    /// The same, with its passage in the form that is shown.
+    fn shown(self, terms: &Terms) -> Found {
+        let excerpt = if terms.indexed.is_some() {
+            excerpt::indexed(&self.found.excerpt, &terms.inside)
         } else {
-            ""
+            excerpt::around(&self.found.excerpt, &terms.inside)
         };
-        let after: String = after.chars().take(AROUND).collect();
-        Self {
-            excerpt: format!("{left}{before}[{hit}]{after}{right}"),
-            ..self
+        Found {
+            excerpt,
+            ..self.found
+        }
+    }
+
+    fn created_at(&self) -> Timestamp {
+        match &self.found.what {
+            Finding::Thought(thought) => thought.created_at,
+            Finding::Node(node) => node.created_at,
         }
     }
 }
@@ -157,14 +152,18 @@ impl Terms {
         let quoted: Vec<String> = indexed.iter().map(|word| format!("\"{word}\"")).collect();
         Self {
             indexed: (!quoted.is_empty()).then(|| quoted.join(" ")),
-            inside: inside.into_iter().map(str::to_owned).collect(),
+            inside: inside.into_iter().map(str::to_ascii_lowercase).collect(),
         }
     }
 }
 
-/// Whether it is an accent or vowel sign written apart from its letter; it is part of the word.
+/// Whether it is an accent, a tone or a vowel sign written apart from its letter; it is part of the
+/// word. Rust counts most of them among the letters: these are the others, in the scripts that put
+/// no blanks between words, and the accents of Europe.
 fn is_mark(letter: char) -> bool {
-    ('\u{300}'..='\u{36f}').contains(&letter)
+    matches!(letter, '\u{300}'..='\u{36f}' | '\u{e47}'..='\u{e4e}' | '\u{eba}'
+        | '\u{ec8}'..='\u{ece}' | '\u{1037}'..='\u{103a}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{17c9}'..='\u{17d3}' | '\u{17dd}' | '\u{3099}'..='\u{309a}')
 }
 
 /// Whether it is of a script that puts no blanks between words: Thai, Lao, Burmese, Khmer,

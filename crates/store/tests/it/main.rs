@@ -16,6 +16,8 @@ mod samples;
 #[cfg(feature = "sqlite")]
 mod import;
 #[cfg(feature = "sqlite")]
+mod migration;
+#[cfg(feature = "sqlite")]
 mod original;
 #[cfg(feature = "sqlite")]
 mod sqlite;

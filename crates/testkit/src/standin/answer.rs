@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::told;
+
 /// What the model says and why it stops.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
@@ -24,18 +26,15 @@ const CONFIDENCE: f64 = 0.85;
 const MAX_DEPTH: usize = 12;
 
 /// The answer to ask number `number`.
-pub(super) fn usual(number: usize, messages: &Value, schema: Option<&Value>) -> Said {
-    let sentence = format!(
-        "Thought {number} on “{}”",
-        excerpt(&last_user_text(messages))
-    );
+pub(super) fn usual(number: usize, body: &Value, schema: Option<&Value>) -> Said {
+    let subject = format!("{number} on “{}”", excerpt(&last_user_text(body)));
     let instance = match schema {
         Some(schema) => Shaper {
             root: schema,
-            sentence: &sentence,
+            subject: &subject,
         }
-        .instance(schema, MAX_DEPTH),
-        None => json!({ "thought": sentence, "confidence": CONFIDENCE }),
+        .instance(schema, &Place::whole()),
+        None => json!({ "thought": format!("Thought {subject}"), "confidence": CONFIDENCE }),
     };
     Said {
         text: instance.to_string(),
@@ -49,28 +48,15 @@ pub(super) fn tokens(text: &str) -> usize {
 }
 
 /// The tokens of all messages together.
-pub(super) fn prompt_tokens(messages: &Value) -> usize {
-    let all = messages.as_array().into_iter().flatten();
-    all.map(|message| tokens(&content_text(message))).sum()
+pub(super) fn prompt_tokens(body: &Value) -> usize {
+    let texts = told::messages(body).map(|message| told::content_text(&message["content"]));
+    texts.map(|text| tokens(&text)).sum()
 }
 
-fn last_user_text(messages: &Value) -> String {
-    let all = messages.as_array().map_or(&[] as &[Value], Vec::as_slice);
-    let last = all.iter().rev().find(|message| message["role"] == "user");
-    last.map(content_text).unwrap_or_default()
-}
-
-/// Content is a string or a list of typed parts.
-fn content_text(message: &Value) -> String {
-    match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect::<Vec<_>>()
-            .join("\n"),
-        _ => String::new(),
-    }
+fn last_user_text(body: &Value) -> String {
+    let last = told::messages(body).rfind(|message| message["role"] == "user");
+    last.map(|message| told::content_text(&message["content"]))
+        .unwrap_or_default()
 }
 
 /// The last words, without tags: models do not repeat the markup they are given either.
@@ -86,40 +72,88 @@ fn cut(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }
 
+/// Where in an answer a value stands.
+struct Place {
+    /// The numbers of the items it is in, from 1, outermost first.
+    items: Vec<usize>,
+    /// How much deeper it may go.
+    left: usize,
+}
+
+impl Place {
+    fn whole() -> Self {
+        Self {
+            items: Vec::new(),
+            left: MAX_DEPTH,
+        }
+    }
+
+    fn inside(&self) -> Self {
+        Self {
+            items: self.items.clone(),
+            left: self.left - 1,
+        }
+    }
+
+    fn item(&self, number: usize) -> Self {
+        let mut inside = self.inside();
+        inside.items.push(number);
+        inside
+    }
+
+    /// Which of several choices is taken: the next one in each item of a list.
+    fn choice(&self, choices: usize) -> usize {
+        let number = self.items.last().map_or(0, |number| number - 1);
+        number % choices.max(1)
+    }
+}
+
 /// Makes an instance of a JSON Schema, as far as the tools' schemas go.
 struct Shaper<'a> {
     root: &'a Value,
-    sentence: &'a str,
+    /// What a sentence is about.
+    subject: &'a str,
 }
 
 impl Shaper<'_> {
-    fn instance(&self, schema: &Value, depth: usize) -> Value {
-        if depth == 0 {
+    fn instance(&self, schema: &Value, place: &Place) -> Value {
+        if place.left == 0 {
             return Value::Null;
         }
         if let Some(value) = schema.get("const") {
             return value.clone();
         }
-        if let Some(value) = schema["enum"].get(0) {
-            return value.clone();
+        if let Some(values) = schema["enum"]
+            .as_array()
+            .filter(|values| !values.is_empty())
+        {
+            return values[place.choice(values.len())].clone();
         }
         if let Some(target) = schema["$ref"]
             .as_str()
             .and_then(|path| path.strip_prefix('#'))
         {
             let target = self.root.pointer(target).unwrap_or(&Value::Null);
-            return self.instance(target, depth - 1);
+            return self.instance(target, &place.inside());
         }
         for choice in ["anyOf", "oneOf", "allOf"] {
             let options = schema[choice].as_array().into_iter().flatten();
-            if let Some(option) = options.into_iter().find(|option| option["type"] != "null") {
-                return self.instance(option, depth - 1);
+            let options: Vec<_> = options.filter(|it| it["type"] != "null").collect();
+            // Values with a description each are an enum too.
+            let fixed = options.iter().all(|option| option.get("const").is_some());
+            let index = if fixed {
+                place.choice(options.len())
+            } else {
+                0
+            };
+            if let Some(option) = options.get(index) {
+                return self.instance(option, &place.inside());
             }
         }
         match type_of(schema) {
-            "object" => self.object(schema, depth),
-            "array" => self.array(schema, depth),
-            "string" => json!(self.string(schema)),
+            "object" => self.object(schema, place),
+            "array" => self.array(schema, place),
+            "string" => json!(self.string(schema, place)),
             "integer" => json!(integer(schema)),
             "number" => json!(number(schema)),
             "boolean" => json!(true),
@@ -127,25 +161,37 @@ impl Shaper<'_> {
         }
     }
 
-    fn object(&self, schema: &Value, depth: usize) -> Value {
+    fn object(&self, schema: &Value, place: &Place) -> Value {
         let properties = schema["properties"].as_object().into_iter().flatten();
-        let fields =
-            properties.map(|(name, field)| (name.clone(), self.instance(field, depth - 1)));
+        let inside = place.inside();
+        let fields = properties.map(|(name, field)| (name.clone(), self.instance(field, &inside)));
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
-    fn array(&self, schema: &Value, depth: usize) -> Value {
-        let least = schema["minItems"].as_u64().unwrap_or(0);
-        let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
-        let items = (0..least.max(1).min(most)).map(|_| self.instance(&schema["items"], depth - 1));
+    fn array(&self, schema: &Value, place: &Place) -> Value {
+        let count = |keyword: &str| {
+            let count = schema[keyword].as_u64();
+            count.and_then(|count| usize::try_from(count).ok())
+        };
+        let least = count("minItems").unwrap_or(0).max(1);
+        let most = count("maxItems").unwrap_or(usize::MAX);
+        let items = (1..=least.min(most))
+            .map(|number| self.instance(&schema["items"], &place.item(number)));
         Value::Array(items.collect())
     }
 
-    fn string(&self, schema: &Value) -> String {
+    /// Items of a list differ from their first letters on, so that they still do when cut.
+    fn string(&self, schema: &Value, place: &Place) -> String {
         let most = schema["maxLength"]
             .as_u64()
             .and_then(|most| usize::try_from(most).ok());
-        cut(self.sentence, most.unwrap_or(usize::MAX))
+        let items: Vec<String> = place.items.iter().map(ToString::to_string).collect();
+        let sentence = if items.is_empty() {
+            format!("Thought {}", self.subject)
+        } else {
+            format!("Item {} of thought {}", items.join("."), self.subject)
+        };
+        cut(&sentence, most.unwrap_or(usize::MAX))
     }
 }
 
@@ -163,14 +209,13 @@ fn type_of(schema: &Value) -> &str {
     }
 }
 
-/// 85 of 100, or the nearest whole number in the range.
+/// 85 of 100, or the nearest whole number in the range. What only has a minimum is a count or a
+/// number of something, and there may be no more than that many.
 fn integer(schema: &Value) -> i64 {
-    let least = schema["minimum"].as_i64().unwrap_or(0);
-    let most = schema["maximum"].as_i64().unwrap_or(i64::MAX);
-    if most >= 85 {
-        least.max(85)
-    } else {
-        most.max(least)
+    let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
+    match (least, most) {
+        (Some(least), None) => least,
+        (least, most) => 85.min(most.unwrap_or(85)).max(least.unwrap_or(0)),
     }
 }
 
@@ -185,12 +230,12 @@ mod tests {
     use super::*;
 
     fn said(schema: Option<&Value>) -> Value {
-        let messages = json!([
+        let body = json!({ "messages": [
             { "role": "user", "content": "first" },
             { "role": "assistant", "content": "no" },
             { "role": "user", "content": [{ "type": "text", "text": "How  high\nis it?" }] },
-        ]);
-        let said = usual(3, &messages, schema);
+        ] });
+        let said = usual(3, &body, schema);
         serde_json::from_str(&said.text).unwrap()
     }
 
@@ -221,6 +266,52 @@ mod tests {
             "note": true,
         });
         assert_eq!(said(Some(&schema)), wanted);
+    }
+
+    #[test]
+    fn items_of_a_list_differ_also_when_they_are_cut() {
+        let approach = json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "maxLength": 7 },
+                "kind": { "enum": ["a", "b"] },
+                "tone": { "oneOf": [{ "const": "c" }, { "const": "d" }] },
+                "parts": { "type": "array", "items": { "type": "string", "maxLength": 8 } },
+            },
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": { "all": { "type": "array", "items": approach, "minItems": 3 } },
+        });
+        let wanted = json!({ "all": [
+            { "name": "Item 1 ", "kind": "a", "tone": "c", "parts": ["Item 1.1"] },
+            { "name": "Item 2 ", "kind": "b", "tone": "d", "parts": ["Item 2.1"] },
+            { "name": "Item 3 ", "kind": "a", "tone": "c", "parts": ["Item 3.1"] },
+        ] });
+        assert_eq!(said(Some(&schema)), wanted);
+        let texts = json!({ "type": "array", "items": { "type": "string" }, "minItems": 2 });
+        let first = &said(Some(&texts))[0];
+        assert_eq!(first, "Item 1 of thought 3 on “How high is it?”");
+    }
+
+    #[test]
+    fn whole_numbers_keep_to_their_range() {
+        for (schema, wanted) in [
+            (json!({ "type": "integer" }), 85),
+            (
+                json!({ "type": "integer", "minimum": 0, "maximum": 100 }),
+                85,
+            ),
+            (
+                json!({ "type": "integer", "minimum": 90, "maximum": 100 }),
+                90,
+            ),
+            (json!({ "type": "integer", "maximum": 10 }), 10),
+            (json!({ "type": "integer", "minimum": 1 }), 1),
+            (json!({ "type": "integer", "minimum": 0 }), 0),
+        ] {
+            assert_eq!(said(Some(&schema)), json!(wanted), "{schema}");
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Wire for Anthropic {
     fn say(&self, call: &Call, said: &Said, number: usize) -> Response {
         let (block, stop) = block(&call.body, said, number);
         let usage = json!({
-            "input_tokens": prompt_tokens(&call.body["messages"]),
+            "input_tokens": prompt_tokens(&call.body),
             "output_tokens": tokens(&said.text),
         });
         let mut message = json!({

@@ -7,7 +7,7 @@ use axum::{Json, extract, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{Fault, records::State};
+use super::{Fault, Rule, records::State};
 
 /// What `POST /_control` takes. Fields that are absent change nothing; `null` turns off.
 #[expect(
@@ -22,6 +22,9 @@ pub(super) struct Control {
     push_pipes: Vec<Fault>,
     #[serde(deserialize_with = "given")]
     always: Option<Option<Fault>>,
+    /// In place of those before.
+    #[serde(deserialize_with = "given")]
+    rules: Option<Option<Vec<Rule>>>,
     delay_ms: Option<u64>,
     strict_pipes: Option<bool>,
     strict_threads: Option<bool>,
@@ -61,6 +64,10 @@ pub(super) async fn change(
         inner.ask_faults.extend(control.push);
         inner.pipe_faults.extend(control.push_pipes);
         put(&mut inner.always, control.always);
+        put(
+            &mut inner.rules,
+            control.rules.map(Option::unwrap_or_default),
+        );
         let settings = &mut inner.settings;
         put(
             &mut settings.delay,

@@ -17,6 +17,8 @@ use super::{
     answer::{Finish, Said, usual},
     listener::Connection,
     records::{Guard, KeySeen, Kind, Rate, Seen, State},
+    rules::ruled,
+    told,
 };
 
 /// What differs between the providers.
@@ -27,7 +29,7 @@ pub(super) trait Wire {
     /// What is wrong with an ask, before the model sees it.
     fn check(&self, call: &Call) -> Result<(), Refused>;
 
-    /// The JSON Schema the answer shall have.
+    /// The JSON Schema the answer shall have, if there is a field for it.
     fn schema(&self, call: &Call) -> Option<Value>;
 
     /// The answer in the provider's format.
@@ -155,7 +157,7 @@ pub(super) async fn ask(call: Call, wire: impl Wire) -> Response {
             Met::Respond(response) => return opened.answer(response),
             Met::Cut => return cut(&call, opened),
             Met::CutBody => {
-                let said = usual(number, &call.body["messages"], None);
+                let said = usual(number, &call.body, None);
                 let whole = wire.say(&call, &said, number);
                 return opened.answer(half(whole).await);
             }
@@ -164,9 +166,10 @@ pub(super) async fn ask(call: Call, wire: impl Wire) -> Response {
     if let Err(Refused(status, message)) = wire.check(&call) {
         return opened.answer(wire.error(status, &message));
     }
-    let said = said.unwrap_or_else(|| {
-        let schema = wire.schema(&call);
-        usual(number, &call.body["messages"], schema.as_ref())
+    let by_rule = || call.state.read(|inner| ruled(&inner.rules, &call.body));
+    let said = said.or_else(by_rule).unwrap_or_else(|| {
+        let schema = wire.schema(&call).or_else(|| told::schema(&call.body));
+        usual(number, &call.body, schema.as_ref())
     });
     opened.answer(wire.say(&call, &said, number))
 }

@@ -23,8 +23,10 @@ mod langbase;
 mod listener;
 mod openai;
 mod records;
+mod rules;
 mod settings;
 mod sse;
+mod told;
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -37,6 +39,7 @@ use tokio::task::JoinHandle;
 
 pub use fault::Fault;
 pub use records::{KeySeen, Kind, Outcome, Recorded};
+pub use rules::Rule;
 pub use settings::Settings;
 
 use listener::{Connection, CuttableListener, Switch};
@@ -115,12 +118,18 @@ impl Standin {
         self.state.write(|inner| inner.always = Some(fault));
     }
 
+    /// Asks without a fault are answered by the first of these rules that applies, and as usual
+    /// if none does. They take the place of earlier ones.
+    pub fn rules(&self, rules: Vec<Rule>) {
+        self.state.write(|inner| inner.rules = rules);
+    }
+
     /// Changes settings while it runs.
     pub fn set(&self, change: impl FnOnce(&mut Settings)) {
         self.state.write(|inner| change(&mut inner.settings));
     }
 
-    /// Forgets faults, records, pipes, threads and counters; settings stay.
+    /// Forgets faults, rules, records, pipes, threads and counters; settings stay.
     pub fn reset(&self) {
         self.state.reset();
     }

@@ -126,7 +126,7 @@ pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), Refused
 
 /// A `chat.completion`, also the `raw` part of Langbase's answer.
 pub(super) fn completion(body: &Value, said: &Said, number: usize) -> Value {
-    let prompt = prompt_tokens(&body["messages"]);
+    let prompt = prompt_tokens(body);
     let written = tokens(&said.text);
     json!({
         "id": format!("chatcmpl-{number}"),

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Fault, Settings};
+use super::{Fault, Rule, Settings};
 
 /// One request as the stand-in saw it. The key itself is never kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,6 +88,7 @@ pub(super) struct Inner {
     pub(super) ask_faults: VecDeque<Fault>,
     pub(super) pipe_faults: VecDeque<Fault>,
     pub(super) always: Option<Fault>,
+    pub(super) rules: Vec<Rule>,
     pub(super) records: Vec<Recorded>,
     pub(super) pipes: BTreeMap<String, Value>,
     pub(super) threads: Vec<String>,

@@ -170,6 +170,82 @@ async fn anthropic_fills_the_forced_tool() {
     assert!(streamed.contains("input_json_delta"));
 }
 
+/// Asks for the same over every wire, with these standing instructions, and reads what was said.
+async fn said_on_every_wire(http: &mut RawHttp, system: &str, question: &str) -> [String; 3] {
+    let user = json!({ "role": "user", "content": question });
+    let messages = json!([{ "role": "system", "content": system }, user]);
+    let langbase = json!({ "name": "p", "messages": messages });
+    let chat = json!({ "model": "m", "messages": messages });
+    let anthropic = json!({ "model": "m", "max_tokens": 9, "system": system, "messages": [user] });
+    let headers = [("x-api-key", KEY), ("anthropic-version", "2023-06-01")];
+    let mut said = Vec::new();
+    for (path, body, place) in [
+        ("/v1/pipes/run", langbase, "/completion"),
+        ("/v1/chat/completions", chat, "/choices/0/message/content"),
+        ("/v1/messages", anthropic, "/content/0/text"),
+    ] {
+        let answer = http
+            .request("POST", path, &headers, &body.to_string())
+            .await
+            .unwrap();
+        let answer = answer.json().unwrap();
+        said.push(answer.pointer(place).unwrap().as_str().unwrap().to_owned());
+    }
+    said.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_schema_in_the_instructions_is_followed_on_every_wire() {
+    let (_standin, mut http) = started(Settings::default()).await;
+    let system = r#"Think. Answer with one JSON object that fits this JSON Schema: {"type": "object", "properties": {"recommended": {"type": "integer", "minimum": 1}}}
+Write nothing else."#;
+    let said = said_on_every_wire(&mut http, system, "Why?").await;
+    assert_eq!(said, [r#"{"recommended":1}"#; 3]);
+}
+
+#[tokio::test]
+async fn rules_answer_by_what_is_asked_on_every_wire_but_not_in_place_of_faults() {
+    let (standin, mut http) = started(Settings::default()).await;
+    standin.rules(vec![
+        Rule::new(&["Mars", "moons"], json!({ "thought": "Two." })),
+        Rule::new(&["moons"], "It depends."),
+    ]);
+    let system = "Think of moons.";
+    let said = said_on_every_wire(&mut http, system, "How many has Mars?").await;
+    assert_eq!(said, [r#"{"thought":"Two."}"#; 3]);
+    let said = said_on_every_wire(&mut http, system, "How many has mars?").await;
+    assert_eq!(said, ["It depends."; 3]);
+    let said = said_on_every_wire(&mut http, "Think.", "How many has Mars?").await;
+    assert!(said.iter().all(|text| text.contains("Thought ")));
+
+    standin.push(Fault::Text("Mars has moons.".to_owned()));
+    standin.push(Fault::Delay(1));
+    let said = said_on_every_wire(&mut http, system, "How many has Mars?").await;
+    assert_eq!(said[0], "Mars has moons.");
+    assert_eq!(said[1..], [r#"{"thought":"Two."}"#; 2]);
+}
+
+#[tokio::test]
+async fn rules_are_set_over_http_and_cleared_by_a_reset() {
+    let (_standin, mut http) = started(Settings::default()).await;
+    let rules = json!([{ "words": [], "text": "Always." }]);
+    let control = json!({ "reset": true, "rules": rules }).to_string();
+    let unrelated = json!({ "delay_ms": 0 }).to_string();
+    let cleared = [json!({ "reset": true }), json!({ "rules": null })];
+    for clear in cleared {
+        for change in [&control, &unrelated] {
+            let done = http.post("/_control", "", change).await.unwrap();
+            assert_eq!(done.status, 200);
+        }
+        let ruled = run(&mut http, &run_body()).await.json().unwrap();
+        assert_eq!(ruled["completion"], "Always.");
+        let done = http.post("/_control", "", &clear.to_string()).await;
+        assert_eq!(done.unwrap().status, 200);
+        let usual = run(&mut http, &run_body()).await.json().unwrap();
+        assert_ne!(usual["completion"], "Always.");
+    }
+}
+
 #[tokio::test]
 async fn faults_come_in_order_and_then_it_is_well_again() {
     let (standin, mut http) = started(Settings::default()).await;

@@ -5,6 +5,7 @@
 //! happen. Whatever can't be taken is counted; the old file is only read.
 
 mod convert;
+mod order;
 mod source;
 
 use std::path::Path;
@@ -61,7 +62,7 @@ pub async fn import_original(path: &Path, target: &dyn Store) -> Result<ImportRe
     source.close().await;
     let (changes, report) = import.finish();
     if !changes.is_empty() {
-        target.commit(changes).await?;
+        target.commit(order::by_time(changes)).await?;
     }
     Ok(report)
 }

@@ -2,6 +2,7 @@
 
 mod again;
 mod documented;
+mod ordered;
 mod refused;
 mod released;
 

@@ -1,0 +1,116 @@
+//! `deliberate demo`: a client inside the program plays a short tree and a short graph on the real
+//! server, over the real protocol, with replies that are shipped in place of a model.
+
+mod ending;
+mod folder;
+mod picture;
+mod play;
+mod replies;
+mod screen;
+mod server;
+
+use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
+
+use anyhow::{Context as _, anyhow};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Shell;
+use crate::config::Loaded;
+
+use folder::Folder;
+use play::{Played, play};
+use screen::{Screen, wants_colour};
+use server::Server;
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the sessions in your own database, to look at with `deliberate sessions`
+    #[arg(long)]
+    keep: bool,
+    /// Only the ids and the pictures, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let loaded = shell.loaded;
+    let program = std::env::current_exe().context("this program can't tell where it lies")?;
+    let folder = if args.keep {
+        None
+    } else {
+        Some(Folder::new()?)
+    };
+    let database = match &folder {
+        Some(folder) => folder.path().join("demo.db"),
+        None => loaded.settings.database.path.clone(),
+    };
+    let mut screen = if args.json {
+        Screen::dark()
+    } else {
+        Screen::new(shell.output, wants_colour(&loaded.environment))
+    };
+    screen.say(
+        "A short demo: the real server, the real protocol, no model, no network. What a model \
+         would think is shipped with the program, and said to be so wherever it is used.",
+    )?;
+    let begun = Instant::now();
+    let mut server = Server::start(&program, &serving(loaded, &database))?;
+    let played = tokio::select! {
+        played = play(&mut server, &mut screen) => played,
+        Ok(()) = tokio::signal::ctrl_c() => Err(anyhow!("stopped before the end")),
+    };
+    // Whatever happened, the process and the folder don't stay.
+    server.end().await;
+    let taken = begun.elapsed();
+    let kept_in = folder.is_none().then_some(database.as_path());
+    if let Some(folder) = folder {
+        folder.remove()?;
+    }
+    let played = played?;
+    if args.json {
+        let all = as_json(&played, kept_in);
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
+    } else {
+        ending::pictures(&played, &mut screen)?;
+        ending::ids(&played, taken, kept_in, &mut screen)?;
+        ending::invitation(loaded, program, &mut screen)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The command line of a server whose client has to think: no provider is asked or looked for.
+fn serving(loaded: &Loaded, database: &Path) -> Vec<OsString> {
+    let serve = ["serve", "--provider", "client", "--database"];
+    let mut arguments: Vec<OsString> = serve.map(OsString::from).into();
+    arguments.push(database.into());
+    if let Some(file) = &loaded.file {
+        arguments.extend(["--config".into(), file.into()]);
+    }
+    if loaded.is_default("log.level") {
+        arguments.extend(["--log-level", "warn"].map(OsString::from));
+    }
+    arguments
+}
+
+fn as_json(played: &Played, kept_in: Option<&Path>) -> Value {
+    let (tree, graph) = (&played.tree, &played.graph);
+    json!({
+        "tree": {
+            "session_id": tree.session_id,
+            "recommended": tree.result,
+            "text": tree.text,
+            "mermaid": tree.mermaid,
+        },
+        "graph": {
+            "session_id": graph.session_id,
+            "graph_id": graph.id,
+            "conclusion": graph.result,
+            "text": graph.text,
+            "mermaid": graph.mermaid,
+        },
+        "kept_in": kept_in,
+        "calls": played.calls,
+        "replies": { "shipped": played.shipped, "given": played.given },
+    })
+}

@@ -1,0 +1,183 @@
+//! Pictures for a terminal, which can't draw Mermaid: what was stored, with box characters.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use deliberate_core::{
+    Branch, BranchId, CrossRef, EdgeKind, GraphEdge, GraphNode, NodeId, Score, Session, Thought,
+    ThoughtId,
+};
+use serde::Deserialize;
+
+use crate::commands::table::one_line;
+
+/// Words of a thought on its line.
+const LABEL_CHARS: usize = 58;
+
+/// A tree session as `reasoning_get` gives it.
+#[derive(Debug, Deserialize)]
+pub(super) struct TreeSession {
+    session: Session,
+    thoughts: Vec<Thought>,
+    branches: Vec<Branch>,
+    cross_references: Vec<CrossRef>,
+}
+
+/// A graph as `reasoning_get` gives it.
+#[derive(Debug, Deserialize)]
+pub(super) struct WholeGraph {
+    nodes: Vec<GraphNode>,
+    edges: Vec<GraphEdge>,
+}
+
+/// A line of a picture, and those that hang from it.
+struct Twig {
+    label: String,
+    twigs: Vec<Self>,
+}
+
+impl Twig {
+    fn draw(&self, picture: &mut String) {
+        line(picture, &self.label);
+        self.draw_twigs("", picture);
+    }
+
+    fn draw_twigs(&self, before: &str, picture: &mut String) {
+        let last = self.twigs.len().saturating_sub(1);
+        for (number, twig) in self.twigs.iter().enumerate() {
+            let (corner, rail) = if number == last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            line(picture, &format!("{before}{corner}{}", twig.label));
+            twig.draw_twigs(&format!("{before}{rail}"), picture);
+        }
+    }
+}
+
+/// Each thought below the one it built on.
+pub(super) fn of_tree(tree: &TreeSession) -> String {
+    let mut picture = String::new();
+    for root in below(None, tree) {
+        root.draw(&mut picture);
+    }
+    let name = |id: &BranchId| {
+        let branch = tree.branches.iter().find(|branch| branch.id == *id);
+        let name = branch.and_then(|branch| branch.name.as_deref());
+        one_line(name.unwrap_or("a branch"), LABEL_CHARS)
+    };
+    for reference in &tree.cross_references {
+        let (from, to) = (name(&reference.from_branch), name(&reference.to_branch));
+        let how = reference.ref_type.as_str();
+        line(&mut picture, &format!("({from} {how} {to})"));
+    }
+    picture
+}
+
+fn below(parent: Option<&ThoughtId>, tree: &TreeSession) -> Vec<Twig> {
+    let thoughts = tree.thoughts.iter();
+    thoughts
+        .filter(|thought| thought.parent_id.as_ref() == parent)
+        .map(|thought| Twig {
+            label: label_of_thought(thought, tree),
+            twigs: below(Some(&thought.id), tree),
+        })
+        .collect()
+}
+
+fn label_of_thought(thought: &Thought, tree: &TreeSession) -> String {
+    let sure = percent(thought.confidence);
+    if let Some(question) = &thought.input {
+        return format!("{} ({sure} sure)", one_line(question, LABEL_CHARS));
+    }
+    let branch = tree
+        .branches
+        .iter()
+        .find(|branch| Some(&branch.id) == thought.branch_id.as_ref());
+    let name = branch.and_then(|branch| branch.name.as_deref());
+    let mut label = format!(
+        "{}, {sure}",
+        one_line(name.unwrap_or(&thought.content), LABEL_CHARS)
+    );
+    if branch.is_some_and(|branch| branch.priority > 1) {
+        label.push_str(" ★ recommended");
+    }
+    if tree.session.active_branch_id.is_some() && tree.session.active_branch_id == thought.branch_id
+    {
+        label.push_str(", followed");
+    }
+    label
+}
+
+/// Each node below the one it was made from; those made from several come after, with the numbers
+/// of their sources.
+pub(super) fn of_graph(graph: &WholeGraph) -> String {
+    let numbers: HashMap<&NodeId, usize> = graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
+    let mut picture = String::new();
+    for node in &graph.nodes {
+        let merged: Vec<String> = sources(node, graph, true)
+            .filter_map(|id| numbers.get(id).map(ToString::to_string))
+            .collect();
+        if !merged.is_empty() {
+            let label = label_of_node(node, &numbers);
+            line(&mut picture, &format!("{} ═► {label}", merged.join(" + ")));
+        } else if sources(node, graph, false).next().is_none() {
+            twig_of(node, graph, &numbers).draw(&mut picture);
+        }
+    }
+    picture
+}
+
+/// Where a node comes from: by merging, or in another way.
+fn sources<'a>(
+    node: &'a GraphNode,
+    graph: &'a WholeGraph,
+    by_merging: bool,
+) -> impl Iterator<Item = &'a NodeId> {
+    let edges = graph.edges.iter();
+    let into = edges.filter(move |edge| edge.to_node == node.id);
+    into.filter(move |edge| match edge.edge_type {
+        EdgeKind::Aggregates => by_merging,
+        EdgeKind::Generates | EdgeKind::Refines => !by_merging,
+        EdgeKind::Supports | EdgeKind::Contradicts => false,
+    })
+    .map(|edge| &edge.from_node)
+}
+
+fn twig_of(node: &GraphNode, graph: &WholeGraph, numbers: &HashMap<&NodeId, usize>) -> Twig {
+    let children = graph.nodes.iter();
+    let children = children.filter(|child| sources(child, graph, false).any(|id| *id == node.id));
+    Twig {
+        label: label_of_node(node, numbers),
+        twigs: children
+            .map(|child| twig_of(child, graph, numbers))
+            .collect(),
+    }
+}
+
+fn label_of_node(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
+    let mut label = String::new();
+    // The root is number 0, and nobody needs to be told.
+    if let Some(number @ 1..) = numbers.get(&node.id) {
+        label = format!("{number} ");
+    }
+    label.push_str(&one_line(&node.content, LABEL_CHARS));
+    if let Some(score) = node.score {
+        label.push_str(", ");
+        label.push_str(&percent(score));
+    }
+    if node.is_terminal {
+        label.push_str(" ★ conclusion");
+    }
+    label
+}
+
+/// A score as people read it.
+pub(super) fn percent(score: Score) -> String {
+    format!("{} %", (score.get() * 100.0).round())
+}
+
+fn line(picture: &mut String, text: &str) {
+    // Writing to text can't fail.
+    drop(writeln!(picture, "{text}"));
+}

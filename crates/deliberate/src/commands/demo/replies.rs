@@ -1,0 +1,92 @@
+//! What the demo answers in place of a model: shipped with the program, one reply for each ask.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The replies, and which of them were given.
+#[derive(Debug, Deserialize)]
+pub(super) struct Replies {
+    /// What the demo is about.
+    pub(super) question: String,
+    /// What it asks about the branch it follows.
+    pub(super) deeper: String,
+    reply: Vec<Shipped>,
+    #[serde(skip)]
+    given: BTreeSet<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Shipped {
+    call: String,
+    tool: String,
+    key: String,
+    answer: Value,
+}
+
+impl Replies {
+    /// Those in the program.
+    pub(super) fn shipped() -> anyhow::Result<Self> {
+        toml::from_str(include_str!("replies.toml"))
+            .context("the demo's own replies can't be read; please report this")
+    }
+
+    /// The reply to the ask named `key`, which `tool` put when the demo's step `call` called it.
+    pub(super) fn to(&mut self, call: &str, tool: &str, key: &str) -> anyhow::Result<Value> {
+        let fits = |it: &Shipped| it.call == call && it.tool == tool && it.key == key;
+        let Some((number, found)) = self.reply.iter().enumerate().find(|(_, it)| fits(it)) else {
+            bail!(
+                "{tool} asked {key:?} at the step {call:?}, and the demo has no reply to that; \
+                 please report it, and try `deliberate think --manual \"…\"` meanwhile"
+            );
+        };
+        self.given.insert(number);
+        Ok(found.answer.clone())
+    }
+
+    /// How many different ones were given.
+    pub(super) fn given(&self) -> usize {
+        self.given.len()
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.reply.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_chosen_by_step_tool_and_key_and_an_unknown_ask_is_told() {
+        let mut replies = Replies::shipped().unwrap();
+        let first = replies.to("score 1", "reasoning_got_score", "got_score");
+        let third = replies.to("score 3", "reasoning_got_score", "got_score");
+        assert_ne!(first.unwrap(), third.unwrap());
+        assert_eq!(replies.given(), 2);
+        for (call, tool, key) in [
+            ("score 9", "reasoning_got_score", "got_score"),
+            ("score 1", "reasoning_tree", "got_score"),
+            ("score 1", "reasoning_got_score", "tree"),
+        ] {
+            let error = replies.to(call, tool, key).unwrap_err().to_string();
+            assert!(error.contains(tool) && error.contains(key), "{error}");
+        }
+        assert_eq!(replies.given(), 2);
+    }
+
+    #[test]
+    fn no_two_replies_are_for_the_same_ask() {
+        let replies = Replies::shipped().unwrap();
+        let asks: BTreeSet<_> = replies
+            .reply
+            .iter()
+            .map(|it| (&it.call, &it.tool, &it.key))
+            .collect();
+        assert_eq!(asks.len(), replies.count());
+    }
+}

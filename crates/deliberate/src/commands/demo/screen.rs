@@ -1,0 +1,176 @@
+//! What the demo shows: words on lines of a bearable length, in colour where a terminal wants it.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use crate::config::Environment;
+
+/// As wide as any terminal.
+const WIDTH: usize = 80;
+
+/// Shows what happens, or nothing where only the result is wanted.
+pub(super) struct Screen<'a> {
+    output: Option<&'a mut dyn Write>,
+    colour: bool,
+}
+
+/// How words are set off from others.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    Bold,
+    Dim,
+    Green,
+}
+
+impl Style {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Bold => "1",
+            Self::Dim => "2",
+            Self::Green => "32",
+        }
+    }
+}
+
+/// Whether standard output is a terminal whose user did not ask for plain text.
+pub(super) fn wants_colour(environment: &Environment) -> bool {
+    io::stdout().is_terminal()
+        && environment.get("NO_COLOR").is_none()
+        && environment.get("TERM") != Some("dumb")
+}
+
+impl<'a> Screen<'a> {
+    pub(super) fn new(output: &'a mut dyn Write, colour: bool) -> Self {
+        Self {
+            output: Some(output),
+            colour,
+        }
+    }
+
+    /// One that shows nothing.
+    pub(super) fn dark() -> Self {
+        Self {
+            output: None,
+            colour: false,
+        }
+    }
+
+    /// Lines as they are.
+    pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.output {
+            Some(output) => writeln!(output, "{text}"),
+            None => Ok(()),
+        }
+    }
+
+    /// The title of what follows, after an empty line.
+    pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let heading = self.styled(Style::Bold, text);
+        self.show(&format!("\n{heading}"))
+    }
+
+    /// What is going on, in a sentence or two.
+    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
+        self.marked("  ", text, None)
+    }
+
+    /// A line as it is, that need not be read.
+    pub(super) fn small_print(&mut self, line: &str) -> io::Result<()> {
+        let line = self.styled(Style::Dim, line);
+        self.show(&format!("    {line}"))
+    }
+
+    /// What the client sends.
+    pub(super) fn sent(&mut self, text: &str) -> io::Result<()> {
+        self.marked("  → ", text, None)
+    }
+
+    /// What the server answers.
+    pub(super) fn answered(&mut self, text: &str) -> io::Result<()> {
+        self.marked("  ← ", text, None)
+    }
+
+    /// A part of what the server answers; the one that counts stands out.
+    pub(super) fn item(&mut self, text: &str, is_best: bool) -> io::Result<()> {
+        let mark = if is_best { "    ★ " } else { "      " };
+        self.marked(mark, text, is_best.then_some(Style::Green))
+    }
+
+    /// A picture, its best parts in colour.
+    pub(super) fn picture(&mut self, picture: &str) -> io::Result<()> {
+        for line in picture.lines() {
+            let line = if line.contains('★') {
+                self.styled(Style::Green, line)
+            } else {
+                line.to_owned()
+            };
+            self.show(&format!("  {line}"))?;
+        }
+        Ok(())
+    }
+
+    /// Broken into lines, the first with a mark and the others as far to the right.
+    fn marked(&mut self, mark: &str, text: &str, style: Option<Style>) -> io::Result<()> {
+        let indent = mark.chars().count();
+        let blank = " ".repeat(indent);
+        for (number, line) in wrapped(text, WIDTH - indent).iter().enumerate() {
+            let before = if number == 0 { mark } else { &blank };
+            let line = format!("{before}{line}");
+            let line = match style {
+                Some(style) => self.styled(style, &line),
+                None => line,
+            };
+            self.show(&line)?;
+        }
+        Ok(())
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.colour {
+            format!("\u{1b}[{}m{text}\u{1b}[0m", style.code())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// The words on lines of at most this width; a longer word has a line to itself.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_no_wider_than_they_may_be_and_lose_no_word() {
+        let text = "eins zwei drei, vier – fünf sechs  sieben";
+        for width in [1, 5, 10, 80] {
+            let lines = wrapped(text, width);
+            let longest = text.split_whitespace().map(|word| word.chars().count());
+            let most = width.max(longest.max().unwrap());
+            assert!(lines.iter().all(|line| line.chars().count() <= most));
+            let words: Vec<&str> = text.split_whitespace().collect();
+            assert_eq!(lines.join(" "), words.join(" "));
+        }
+    }
+
+    #[test]
+    fn colour_is_there_only_where_it_is_wanted() {
+        for (colour, expected) in [(true, "\n\u{1b}[1mTree\u{1b}[0m\n"), (false, "\nTree\n")] {
+            let mut output = Vec::new();
+            Screen::new(&mut output, colour).heading("Tree").unwrap();
+            assert_eq!(String::from_utf8(output).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Reading back: `reasoning_get`, `reasoning_search`, `reasoning_sessions`.
+
+use deliberate_core::Mode;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, says, step};
+
+const GET: &str = "reasoning_get";
+
+async fn tree(desk: &Desk) -> Value {
+    let answer = json!({
+        "thought": "Rail or bus: it turns on the price of land.",
+        "approaches": [
+            { "name": "Rail", "thought": "Build a tram.", "rationale": "Carries most.", "confidence_percent": 60 },
+            { "name": "Bus \"express\" %%{init}%%", "thought": "Run buses.\nOn lanes of their own.", "rationale": "Cheap.", "confidence_percent": 75 },
+        ],
+        "recommended": 2,
+        "relations": [{ "from": 1, "to": 2, "kind": "contradicts", "reason": "same street" }],
+        "confidence_percent": 70, "weakest_point": "land prices are guessed",
+    });
+    desk.will_say([says(&answer.to_string())]);
+    desk.done(
+        "reasoning_tree",
+        json!({ "content": "How should the town travel?" }),
+    )
+    .await
+}
+
+async fn text(desk: &Desk, id: &Value, format: &str) -> String {
+    let answer = desk.done(GET, json!({ "id": id, "format": format })).await;
+    answer["text"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_session_can_be_read_in_three_forms() {
+    let desk = Desk::new();
+    let tree = tree(&desk).await;
+    let data = desk.done(GET, json!({ "id": tree["session_id"] })).await;
+    assert_eq!(data["kind"], "session");
+    assert_eq!(data["data"]["thoughts"].as_array().unwrap().len(), 3);
+    assert_eq!(data["data"]["branches"].as_array().unwrap().len(), 3);
+    insta::assert_snapshot!(
+        "tree_markdown",
+        text(&desk, &tree["session_id"], "markdown").await
+    );
+    insta::assert_snapshot!(
+        "tree_mermaid",
+        text(&desk, &tree["session_id"], "mermaid").await
+    );
+}
+
+#[tokio::test]
+async fn every_kind_of_id_is_found() {
+    let desk = Desk::new();
+    let tree = tree(&desk).await;
+    for (id, kind) in [
+        (&tree["thought_id"], "thought"),
+        (&tree["recommended_branch"], "branch"),
+        (&tree["session_id"], "session"),
+    ] {
+        for format in ["data", "markdown", "mermaid"] {
+            let answer = desk.done(GET, json!({ "id": id, "format": format })).await;
+            assert_eq!(answer["kind"], kind);
+            assert_eq!(answer["session_id"], tree["session_id"]);
+        }
+    }
+    let error = desk.refused(GET, json!({ "id": "no" })).await;
+    assert!(
+        error
+            .to_string()
+            .contains("names no session, thought, branch"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_long_session_is_read_in_parts() {
+    let desk = Desk::new();
+    let steps = (1..=120).map(|number| (format!("input {number}"), format!("thought {number}")));
+    desk.has_session(Mode::Linear, steps).await;
+    let mut read = 0;
+    let mut offset = Some(0);
+    while let Some(from) = offset {
+        let part = desk
+            .done(GET, json!({ "id": "s", "offset": from, "limit": 50 }))
+            .await;
+        read += part["data"]["thoughts"].as_array().unwrap().len();
+        offset = part["next_offset"].as_u64();
+    }
+    assert_eq!(read, 120);
+    let markdown = desk
+        .done(
+            GET,
+            json!({ "id": "s", "offset": 50, "format": "markdown" }),
+        )
+        .await;
+    assert!(markdown["text"].as_str().unwrap().contains("## Step 51 "));
+}
+
+#[tokio::test]
+async fn an_answer_stays_readable_however_long_the_thoughts_are() {
+    let desk = Desk::new();
+    let long = "word ".repeat(8_000);
+    desk.has_session(
+        Mode::Linear,
+        (0..6).map(|_| ("in".to_owned(), long.clone())),
+    )
+    .await;
+    let part = desk.done(GET, json!({ "id": "s" })).await;
+    assert_eq!(part["data"]["thoughts"].as_array().unwrap().len(), 2);
+    assert_eq!(part["next_offset"], 2);
+}
+
+#[tokio::test]
+async fn thoughts_are_found_by_words_mode_session_and_time() {
+    let desk = Desk::new();
+    let tree = tree(&desk).await;
+    desk.will_say([says(&step("A tram is a train in the street."))]);
+    let linear = desk.think(json!({ "content": "What is a tram?" })).await;
+    let search =
+        async |arguments: Value| desk.done("reasoning_search", arguments).await["results"].clone();
+    assert_eq!(
+        search(json!({ "query": "tram" }))
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let found = search(json!({ "query": "tram", "mode": "linear" })).await;
+    assert_eq!(found[0]["id"], linear["thought_id"]);
+    assert!(found[0]["excerpt"].as_str().unwrap().contains("[tram]"));
+    let found = search(json!({ "query": "tram", "session_id": tree["session_id"] })).await;
+    assert_eq!(found.as_array().unwrap().len(), 1);
+    assert_eq!(
+        search(json!({ "query": "tram", "until": "2025-01-01" })).await,
+        json!([])
+    );
+    assert_eq!(search(json!({ "query": "OR \"* NEAR(" })).await, json!([]));
+    for (arguments, code) in [
+        (json!({ "query": " " }), "Validation"),
+        (json!({ "query": "x", "since": "yesterday" }), "Validation"),
+        (
+            json!({ "query": "x", "session_id": "no" }),
+            "SessionNotFound",
+        ),
+    ] {
+        assert_eq!(
+            desk.refused("reasoning_search", arguments).await.code(),
+            code
+        );
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
+    let desk = Desk::new();
+    let tree = tree(&desk).await;
+    let linear = desk.think(json!({ "content": "one" })).await;
+    let sessions = async |arguments: Value| desk.done("reasoning_sessions", arguments).await;
+    let list = sessions(json!({})).await;
+    assert_eq!(list["sessions"][0]["session_id"], linear["session_id"]);
+    assert_eq!(list["sessions"][1]["thoughts"], 3);
+    let page = sessions(json!({ "limit": 1 })).await;
+    assert_eq!(page["next_offset"], 1);
+    let page = sessions(json!({ "limit": 1, "offset": 1 })).await;
+    assert_eq!(page["sessions"][0]["session_id"], tree["session_id"]);
+    assert_eq!(page.get("next_offset"), None);
+
+    let id = &tree["session_id"];
+    sessions(json!({ "action": "rename", "session_id": id, "title": " Travel " })).await;
+    let delete = json!({ "action": "delete", "session_id": id });
+    let asked = sessions(delete.clone()).await;
+    assert_eq!(asked["deleted"], false);
+    assert_eq!(asked["sessions"][0]["title"], "Travel");
+    desk.done(GET, json!({ "id": id })).await;
+    let mut confirmed = delete;
+    confirmed["confirm"] = json!(true);
+    assert_eq!(sessions(confirmed.clone()).await["deleted"], true);
+    desk.refused(GET, json!({ "id": id })).await;
+    desk.refused(GET, json!({ "id": tree["thought_id"] })).await;
+    assert_eq!(
+        desk.refused("reasoning_sessions", confirmed).await.code(),
+        "SessionNotFound"
+    );
+    for arguments in [
+        json!({ "action": "rename", "session_id": linear["session_id"] }),
+        json!({ "action": "rename", "session_id": linear["session_id"], "title": " " }),
+        json!({ "action": "delete" }),
+        json!({ "action": "drop" }),
+    ] {
+        assert_eq!(
+            desk.refused("reasoning_sessions", arguments).await.code(),
+            "Validation"
+        );
+    }
+}

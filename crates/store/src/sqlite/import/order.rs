@@ -1,0 +1,295 @@
+//! The order in which an import is committed.
+//!
+//! The old tables are read one after the other, but a checkpoint can be returned to only if what
+//! came before it in time is committed before it, and the rest after it.
+
+use std::collections::HashMap;
+
+use deliberate_core::{Change, Timestamp};
+
+/// Where a change stands. The variants stand in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// Everything belongs to a session.
+    First,
+    /// By time. Of what happened at the same moment, checkpoints come last, so that returning to
+    /// one sets aside too little rather than too much.
+    At(Timestamp, Turn),
+    /// What a session follows is told when all is there.
+    Last,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Row,
+    Checkpoint,
+}
+
+/// What a change can refer to. Ids are unique among their kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Branch,
+    Thought,
+    Snapshot,
+    Graph,
+    Node,
+}
+
+/// What is added by a change.
+struct Added<'a> {
+    at: Timestamp,
+    turn: Turn,
+    /// How others refer to it, if they do.
+    name: Option<(Kind, &'a str)>,
+    /// What it refers to itself.
+    refers_to: Vec<(Kind, &'a str)>,
+}
+
+/// The changes by time, and by their former order where times are equal. Nothing comes before what
+/// it refers to, whatever its time says; `changes` must have that property already.
+pub(super) fn by_time(changes: Vec<Change>) -> Vec<Change> {
+    let mut known = HashMap::new();
+    let places: Vec<Place> = changes
+        .iter()
+        .map(|change| place(change, &mut known))
+        .collect();
+    let mut placed: Vec<_> = places.into_iter().zip(changes).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, change)| change).collect()
+}
+
+fn place<'a>(change: &'a Change, known: &mut HashMap<(Kind, &'a str), Timestamp>) -> Place {
+    if matches!(change, Change::AddSession(_)) {
+        return Place::First;
+    }
+    let Some(added) = added(change) else {
+        return Place::Last;
+    };
+    let references = added.refers_to.iter().filter_map(|it| known.get(it));
+    let at = references.copied().fold(added.at, Timestamp::max);
+    if let Some(name) = added.name {
+        known.insert(name, at);
+    }
+    Place::At(at, added.turn)
+}
+
+fn to<Id: AsRef<str>>(kind: Kind, id: Option<&Id>) -> Option<(Kind, &str)> {
+    id.map(|id| (kind, id.as_ref()))
+}
+
+fn added(change: &Change) -> Option<Added<'_>> {
+    use Kind::{Branch, Graph, Node, Snapshot, Thought};
+    let row = |at, name, refers_to| Added {
+        at,
+        turn: Turn::Row,
+        name,
+        refers_to,
+    };
+    Some(match change {
+        Change::AddBranch(it) => row(
+            it.created_at,
+            Some((Branch, it.id.as_str())),
+            to(Branch, it.parent_id.as_ref()).into_iter().collect(),
+        ),
+        Change::AddThought(it) => row(
+            it.created_at,
+            Some((Thought, it.id.as_str())),
+            to(Thought, it.parent_id.as_ref())
+                .into_iter()
+                .chain(to(Branch, it.branch_id.as_ref()))
+                .collect(),
+        ),
+        Change::AddCrossRef(it) => row(
+            it.created_at,
+            None,
+            vec![
+                (Branch, it.from_branch.as_str()),
+                (Branch, it.to_branch.as_str()),
+            ],
+        ),
+        Change::AddCheckpoint(it) => Added {
+            turn: Turn::Checkpoint,
+            ..row(
+                it.created_at,
+                None,
+                to(Branch, it.branch_id.as_ref()).into_iter().collect(),
+            )
+        },
+        Change::AddSnapshot(it) => row(
+            it.created_at,
+            Some((Snapshot, it.id.as_str())),
+            to(Snapshot, it.parent_id.as_ref()).into_iter().collect(),
+        ),
+        Change::AddGraph(it) => row(it.created_at, Some((Graph, it.id.as_str())), Vec::new()),
+        Change::AddNode(it) => row(
+            it.created_at,
+            Some((Node, it.id.as_str())),
+            vec![(Graph, it.graph_id.as_str())],
+        ),
+        Change::AddEdge(it) => row(
+            it.created_at,
+            None,
+            vec![
+                (Graph, it.graph_id.as_str()),
+                (Node, it.from_node.as_str()),
+                (Node, it.to_node.as_str()),
+            ],
+        ),
+        Change::AddInvocation(it) => row(it.created_at, None, Vec::new()),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use deliberate_core::{
+        Branch, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Session,
+        StateSnapshot, Thought,
+    };
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A thing made at that second, with what is given and whatever else it must have.
+    fn made<T: DeserializeOwned>(id: &str, second: i64, given: Value) -> T {
+        let moment = Timestamp::from_micros(second * 1_000_000);
+        let mut all = json!({
+            "id": id, "session_id": "s", "mode": "linear", "content": "", "confidence": 0.5,
+            "state": "active", "priority": 1, "name": "", "snapshot": null, "kind": "asked",
+            "ref_type": "supports", "strength": 1, "snapshot_type": "full", "data": null,
+            "config": {}, "graph_id": "g", "node_type": "root", "depth": 0, "is_active": true,
+            "is_terminal": false, "edge_type": "refines", "weight": 1, "created_at": moment,
+            "updated_at": moment,
+        });
+        if let (Some(all), Value::Object(given)) = (all.as_object_mut(), given) {
+            all.extend(given);
+        }
+        serde_json::from_value(all).unwrap()
+    }
+
+    fn thought(id: &str, second: i64, given: Value) -> Change {
+        Change::AddThought(made::<Thought>(id, second, given))
+    }
+
+    fn branch(id: &str, second: i64, given: Value) -> Change {
+        Change::AddBranch(made::<Branch>(id, second, given))
+    }
+
+    fn checkpoint(id: &str, second: i64, given: Value) -> Change {
+        Change::AddCheckpoint(made::<Checkpoint>(id, second, given))
+    }
+
+    fn node(id: &str, second: i64, graph: &str) -> Change {
+        Change::AddNode(made::<GraphNode>(id, second, json!({ "graph_id": graph })))
+    }
+
+    fn id(change: &Change) -> &str {
+        match change {
+            Change::AddSession(it) => it.id.as_str(),
+            Change::AddBranch(it) => it.id.as_str(),
+            Change::AddThought(it) => it.id.as_str(),
+            Change::AddCrossRef(it) => it.id.as_str(),
+            Change::AddCheckpoint(it) => it.id.as_str(),
+            Change::AddSnapshot(it) => it.id.as_str(),
+            Change::AddGraph(it) => it.id.as_str(),
+            Change::AddNode(it) => it.id.as_str(),
+            Change::AddEdge(it) => it.id.as_str(),
+            Change::FollowBranch { .. } => "follow",
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ordered(changes: Vec<Change>) -> String {
+        let ordered = by_time(changes);
+        ordered.iter().map(id).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn rows_come_by_time_between_the_sessions_and_what_those_follow() {
+        let session = |id: &str| Change::AddSession(made::<Session>(id, 100, json!({})));
+        let follow = Change::FollowBranch {
+            session_id: "s".into(),
+            branch_id: Some("b".into()),
+            at: Timestamp::from_micros(0),
+        };
+        let changes = vec![
+            session("s"),
+            session("z"),
+            branch("b", 2, json!({})),
+            thought("t5", 5, json!({})),
+            thought("t1", 1, json!({})),
+            checkpoint("c3", 3, json!({})),
+            node("n4", 4, "g"),
+            follow,
+        ];
+        assert_eq!(ordered(changes), "s z t1 b c3 n4 t5 follow");
+    }
+
+    #[test]
+    fn at_the_same_time_a_checkpoint_comes_last_and_rows_as_they_came() {
+        let changes = vec![
+            thought("t2", 1, json!({})),
+            thought("t1", 1, json!({})),
+            checkpoint("c", 1, json!({})),
+            node("n", 1, "g"),
+            thought("later", 2, json!({})),
+        ];
+        assert_eq!(ordered(changes), "t2 t1 n c later");
+    }
+
+    #[test]
+    fn nothing_comes_before_what_it_refers_to() {
+        let changes = vec![
+            branch("b", 9, json!({})),
+            branch("b-child", 1, json!({ "parent_id": "b" })),
+            thought("on-child", 2, json!({ "branch_id": "b-child" })),
+            thought("next", 3, json!({ "parent_id": "on-child" })),
+            Change::AddCrossRef(made::<CrossRef>(
+                "r",
+                1,
+                json!({ "from_branch": "b", "to_branch": "b-child" }),
+            )),
+            checkpoint("c", 1, json!({ "branch_id": "b" })),
+            checkpoint("early", 8, json!({})),
+            Change::AddSnapshot(made::<StateSnapshot>("p", 9, json!({}))),
+            Change::AddSnapshot(made::<StateSnapshot>("p2", 1, json!({ "parent_id": "p" }))),
+            Change::AddGraph(made::<Graph>("g", 9, json!({}))),
+            node("n1", 1, "g"),
+            node("n2", 10, "g"),
+            Change::AddEdge(made::<GraphEdge>(
+                "e",
+                1,
+                json!({ "from_node": "n1", "to_node": "n2" }),
+            )),
+        ];
+        assert_eq!(
+            ordered(changes),
+            "early b b-child on-child next r p p2 g n1 c n2 e"
+        );
+    }
+
+    #[test]
+    fn kinds_may_use_the_same_ids() {
+        let changes = vec![
+            branch("1", 9, json!({})),
+            thought("1", 2, json!({})),
+            thought("2", 3, json!({ "parent_id": "1" })),
+        ];
+        assert_eq!(ordered(changes), "1 2 1");
+    }
+
+    #[test]
+    fn records_of_calls_come_by_time_too() {
+        let record = |id: &str, second| {
+            let given = json!({
+                "tool_name": "", "input": null, "success": true,
+                "spent": serde_json::to_value(deliberate_core::Spent::default()).unwrap(),
+            });
+            Change::AddInvocation(made::<Invocation>(id, second, given))
+        };
+        let (early, late) = (record("early", 1), record("late", 2));
+        let ordered = by_time(vec![late.clone(), early.clone()]);
+        assert_eq!(ordered, [early, late]);
+    }
+}

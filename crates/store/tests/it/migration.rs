@@ -1,0 +1,188 @@
+//! Databases of former versions of this store, opened by this one.
+
+use std::path::Path;
+
+use deliberate_core::{Change, Mode, Session, Timestamp};
+use deliberate_store::{Finding, Moved, Search, Store, WayBack, sqlite::SqliteStore};
+use serde_json::json;
+use sqlx::{Connection, migrate::Migrator};
+
+use crate::{
+    contract::{ALL, All, Current, branches, commit},
+    samples::{checkpoint, node, score, thought},
+    sqlite::{open, raw},
+};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// Session `s`, in whose course checkpoints were made at the times 3 (two of them) and 6; and
+/// session `plain`, in which none were.
+const ROWS: &[&str] = &[
+    "INSERT INTO sessions VALUES ('s', 'tree', 'a title', 0, 9, 'b5', '{\"thread\": \"x\"}')",
+    "INSERT INTO sessions VALUES ('plain', 'linear', NULL, 0, 9, NULL, NULL)",
+    "INSERT INTO branches VALUES (NULL, 'b1', 's', 'one', NULL, 'completed', 0.1, 3, 1, 8, '{\"f\": 0.1}')",
+    "INSERT INTO branches VALUES (NULL, 'b5', 's', NULL, 'b1', 'active', 0.5, 1, 5, 5, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 't2', 's', 'asked', 'two', 0.25, 'tree', NULL, 'b1', 2, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 't3', 's', NULL, 'three', 0.5, 'tree', 't2', 'b1', 3, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 't5', 's', NULL, 'five', 0.5, 'tree', NULL, 'b5', 5, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 't7', 's', NULL, 'seven', 0.5, 'tree', NULL, 'b5', 7, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 'p', 'plain', NULL, 'plain', 0.5, 'linear', NULL, NULL, 7, NULL)",
+    "INSERT INTO cross_refs VALUES (NULL, 'r5', 'b1', 'b5', 'supports', NULL, 0.5, 5)",
+    "INSERT INTO checkpoints VALUES (NULL, 'c6', 's', 'b5', 'six', NULL, '{\"n\": 6}', 6)",
+    "INSERT INTO checkpoints VALUES (NULL, 'c3', 's', 'b1', 'three', NULL, '{}', 3)",
+    "INSERT INTO checkpoints VALUES (NULL, 'c3-too', 's', 'b1', 'three', NULL, '{}', 3)",
+    "INSERT INTO graphs VALUES (NULL, 'g', 's', 'a problem', '{\"most\": 9}', 2, 8)",
+    "INSERT INTO graph_nodes VALUES (NULL, 'n2', 'g', 's', 'an old pelican', 'root', 0.1, 0, 1, 0, 2, NULL)",
+    "INSERT INTO graph_nodes VALUES (NULL, 'n8', 'g', 's', '一只老鹈鹕', 'thought', NULL, 1, 1, 0, 8, NULL)",
+    "INSERT INTO graph_edges VALUES (NULL, 'e8', 'g', 'n2', 'n8', 'generates', 1, 8, NULL)",
+];
+
+/// A database as the first version of the tables had it, opened by this version.
+async fn first_version(path: &Path) -> SqliteStore {
+    let mut connection = raw(path).await;
+    MIGRATIONS
+        .run_direct(Some(1), &mut connection, false)
+        .await
+        .unwrap();
+    let mut transaction = connection.begin().await.unwrap();
+    for sql in ROWS {
+        sqlx::query(*sql).execute(&mut *transaction).await.unwrap();
+    }
+    transaction.commit().await.unwrap();
+    connection.close().await.unwrap();
+    open(path)
+}
+
+async fn thoughts(store: &dyn Store) -> String {
+    let thoughts = store.thoughts(&"s".into(), Current, ALL).await.unwrap();
+    let ids: Vec<_> = thoughts.iter().map(|it| it.id.as_str()).collect();
+    ids.join(" ")
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_version_reads_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let state = store.state().await.unwrap();
+    assert_eq!(
+        (state.schema_version, state.sessions, state.thoughts),
+        (2, 2, 5)
+    );
+    let s = "s".into();
+    assert_eq!(
+        store.session(&s).await.unwrap(),
+        Some(Session {
+            id: "s".into(),
+            mode: Mode::Tree,
+            title: Some("a title".to_owned()),
+            created_at: Timestamp::from_micros(0),
+            updated_at: Timestamp::from_micros(9),
+            active_branch_id: Some("b5".into()),
+            metadata: Some(json!({ "thread": "x" })),
+        })
+    );
+    assert_eq!(thoughts(&store).await, "t2 t3 t5 t7");
+    let latest = store.latest_thoughts(&s, 9).await.unwrap();
+    assert_eq!(latest.len(), 4);
+    assert!(latest.iter().all(|it| !it.set_aside));
+    let on_branch = store.latest_on_branch(&"b1".into(), 9).await.unwrap();
+    assert_eq!(on_branch.len(), 2);
+    let opened = branches(&store, &s, All).await;
+    assert_eq!(
+        (opened.len(), opened[0].confidence, &opened[0].metadata),
+        (2, score(0.1), &Some(json!({ "f": 0.1 })))
+    );
+    assert_eq!(store.cross_refs(&s, Current, ALL).await.unwrap().len(), 1);
+    let places = store.checkpoints(&s, ALL).await.unwrap();
+    let names: Vec<_> = places.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(names, ["c6", "c3", "c3-too"]);
+    let place = store.checkpoint(&"c6".into()).await.unwrap().unwrap();
+    assert_eq!(place.snapshot, json!({ "n": 6 }));
+    let graph = store.graph(&"g".into()).await.unwrap().unwrap();
+    assert_eq!(
+        (graph.updated_at, graph.set_aside),
+        (Timestamp::from_micros(8), false)
+    );
+    let nodes = store.nodes(&"g".into(), Current, ALL).await.unwrap();
+    assert_eq!(nodes.len(), 2);
+    assert!(nodes.iter().all(|it| !it.pruned && !it.set_aside));
+    assert_eq!(
+        store.edges(&"g".into(), Current, ALL).await.unwrap().len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn its_nodes_are_found_by_their_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let found = async |words: &str| {
+        let search = Search {
+            words: words.to_owned(),
+            limit: 9,
+            ..Search::default()
+        };
+        let found = store.search(&search).await.unwrap();
+        let ids = found.into_iter().map(|it| match it.what {
+            Finding::Node(node) => node.id.to_string(),
+            Finding::Thought(thought) => thought.id.to_string(),
+        });
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(found("pelicans").await, ["n2"]);
+    assert_eq!(found("鹈鹕").await, ["n8"]);
+    assert_eq!(found("seven").await, ["t7"]);
+    // The index follows what is changed from here on.
+    let renamed = deliberate_core::GraphNode {
+        content: "a young heron".to_owned(),
+        ..node("n2", "g", "s")
+    };
+    commit(&store, vec![Change::UpdateNode(renamed)]).await;
+    assert_eq!(found("pelicans").await, [""; 0]);
+    assert_eq!(found("herons").await, ["n2"]);
+    commit(&store, vec![Change::DeleteSession("s".into())]).await;
+    assert_eq!(found("herons").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn its_checkpoints_can_be_returned_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let way = async |to: &str| store.way_back(&to.into()).await.unwrap().unwrap().set_aside;
+    let back = |to: &str, left: &str| Change::Backtrack {
+        session_id: "s".into(),
+        to: to.into(),
+        left: checkpoint(left, "s"),
+    };
+    let moved = |thoughts, branches, nodes| Moved {
+        thoughts,
+        branches,
+        nodes,
+    };
+    assert_eq!(way("c6").await, moved(1, 0, 1));
+    assert_eq!(way("c3").await, moved(2, 1, 1));
+    assert_eq!(way("c3-too").await, moved(2, 1, 1));
+    commit(&store, vec![Change::AddThought(thought("new", "s"))]).await;
+    assert_eq!(way("c6").await, moved(2, 0, 1));
+
+    commit(&store, vec![back("c6", "left")]).await;
+    assert_eq!(thoughts(&store).await, "t2 t3 t5");
+    commit(&store, vec![back("c3", "left-too")]).await;
+    assert_eq!(thoughts(&store).await, "t2 t3");
+    let s = "s".into();
+    assert_eq!(branches(&store, &s, Current).await.len(), 1);
+    assert_eq!(store.cross_refs(&s, Current, ALL).await.unwrap(), []);
+    assert_eq!(store.graphs(&s, Current, ALL).await.unwrap().len(), 1);
+    assert_eq!(store.edges(&"g".into(), Current, ALL).await.unwrap(), []);
+    let session = store.session(&s).await.unwrap().unwrap();
+    assert_eq!(session.active_branch_id, Some("b1".into()));
+    commit(&store, vec![back("left", "last")]).await;
+    assert_eq!(thoughts(&store).await, "t2 t3 t5 t7 new");
+    assert_eq!(
+        store.way_back(&"last".into()).await.unwrap().unwrap(),
+        WayBack {
+            set_aside: moved(3, 1, 1),
+            ..WayBack::default()
+        }
+    );
+}

@@ -1,0 +1,90 @@
+//! What an ask told the model, whatever the wire: its words, and the JSON Schema written in them.
+
+use serde_json::{Deserializer, Value};
+
+/// What stands before a schema that is written out in the instructions.
+const BEFORE_SCHEMA: &str = "JSON Schema";
+
+/// Everything the model was told: the standing instructions and all messages.
+pub(super) fn everything(body: &Value) -> String {
+    let mut all = vec![content_text(&body["system"])];
+    all.extend(messages(body).map(|message| content_text(&message["content"])));
+    all.join("\n")
+}
+
+/// The schema that is written out in the standing instructions, for providers that take none.
+/// What others say may quote a schema; it is not ours.
+pub(super) fn schema(body: &Value) -> Option<Value> {
+    let system = standing(body);
+    let named = system.rmatch_indices(BEFORE_SCHEMA);
+    named.into_iter().find_map(|(at, _)| {
+        let (_, after) = system.split_at(at);
+        let (_, from) = after.split_at(after.find('{')?);
+        let first = Deserializer::from_str(from).into_iter::<Value>().next()?;
+        first.ok().filter(|schema| schema["properties"].is_object())
+    })
+}
+
+/// The standing instructions: a field of their own at Anthropic, else messages.
+fn standing(body: &Value) -> String {
+    let is_standing =
+        |message: &&Value| message["role"] == "system" || message["role"] == "developer";
+    let mut all = vec![content_text(&body["system"])];
+    let in_messages = messages(body).filter(is_standing);
+    all.extend(in_messages.map(|message| content_text(&message["content"])));
+    all.join("\n")
+}
+
+pub(super) fn messages(body: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    let all = body["messages"].as_array();
+    all.map_or(&[] as &[Value], Vec::as_slice).iter()
+}
+
+/// Content is a string or a list of typed parts.
+pub(super) fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_found_in_the_instructions_of_every_wire() {
+        let wanted = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        let text = format!("Be good {{.\n\nAnswer by this JSON Schema: {wanted}\nNothing else.");
+        let parts = json!([{ "type": "text", "text": text }]);
+        for body in [
+            json!({ "system": text, "messages": [] }),
+            json!({ "system": parts, "messages": [] }),
+            json!({ "messages": [{ "role": "system", "content": text }] }),
+            json!({ "messages": [{ "role": "developer", "content": parts }] }),
+        ] {
+            assert_eq!(schema(&body), Some(wanted.clone()), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_schema_or_not_an_instruction_is_left_alone() {
+        let schema_text = r#"JSON Schema: {"properties": {}}"#;
+        for body in [
+            json!({ "messages": [{ "role": "user", "content": schema_text }] }),
+            json!({ "system": "JSON Schema: {\"properties\"", "messages": [] }),
+            json!({ "system": "JSON Schema: {\"thought\": 1}", "messages": [] }),
+            json!({ "system": "JSON Schema", "messages": [] }),
+            json!({}),
+        ] {
+            assert_eq!(schema(&body), None, "{body}");
+        }
+    }
+}

@@ -1,0 +1,456 @@
+"""One course of work that uses every tool, and what its model says to each ask.
+
+The model is a list of rules: the first rule all of whose words occur in an ask gives the reply. The
+stand-in applies them when a provider is asked, `Mind` when the client thinks for itself.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcp import Client
+
+from conftest import answer, error
+
+Rule = dict[str, Any]
+
+# What an ask says right before what it is about; earlier steps stand elsewhere.
+NEXT = "Think about this next:\n<given>\n"
+EXPLORE = "approaches:\n<given>\n"
+DIRECTION = "<direction>\n"
+PROBLEM = "<problem>\n"
+SUBJECT = "<subject>\n"
+CONTINUE = "Continue this node:\n<node>\n"
+JUDGE = "Judge this node:\n<node>\n"
+IMPROVE = "Improve this node:\n<node>\n"
+AGAIN = "can't be used"
+
+
+def rule(words: list[str], text: Any) -> Rule:
+    return {"words": words, "text": text}
+
+
+def step(thought: str, percent: int, weakest: str = "not much") -> dict[str, Any]:
+    return {"thought": thought, "confidence_percent": percent, "weakest_point": weakest}
+
+
+def approach(name: str, thought: str, percent: int) -> dict[str, Any]:
+    return {"name": name, "thought": thought, "rationale": f"{name} is cheap", "confidence_percent": percent}
+
+
+def marks(relevance: int, validity: int, depth: int, novelty: int) -> dict[str, Any]:
+    return {
+        "relevance_percent": relevance,
+        "validity_percent": validity,
+        "depth_percent": depth,
+        "novelty_percent": novelty,
+        "rationale": "by the four measures",
+        "weakest_point": "no figures",
+    }
+
+
+def reflection(analysis: str, quality: int, improved: str, improved_quality: int) -> dict[str, Any]:
+    return {
+        "analysis": analysis,
+        "strengths": ["it is short"],
+        "weaknesses": ["it is bare", " "],
+        "recommendations": ["measure it"],
+        "quality_percent": quality,
+        "improved_reasoning": improved,
+        "improved_quality_percent": improved_quality,
+        "confidence_percent": 77,
+        "weakest_point": "taste",
+    }
+
+
+def continuation(thought: str, kind: str, percent: int) -> dict[str, Any]:
+    return {"thought": thought, "kind": kind, "confidence_percent": percent, "rationale": "it leads on"}
+
+
+def perspective(viewpoint: str, content: str, novelty: int) -> dict[str, Any]:
+    return {
+        "viewpoint": viewpoint,
+        "content": content,
+        "assumption_challenged": "that it must be so",
+        "novelty_percent": novelty,
+        "viability_percent": 100 - novelty,
+    }
+
+
+MOONS = "How many moons has Mars?"
+FALL = "Which of them will fall?"
+SOON = "How soon is that?"
+PLAIN = "Say it plainly."
+LATER = "What is left after that?"
+RING = "Suppose that it becomes a ring instead."
+
+WELL = "Where should the well be dug?"
+DEEPER = "How deep must it be there?"
+OTHER = "And if there is rock?"
+
+QUIET = "How can a street be made quiet?"
+QUIETER = "And at night?"
+
+CLAIM = "Bread rises because yeast breathes."
+CLAIM_BETTER = "Bread rises because yeast makes carbon dioxide from sugar."
+CLAIM_BEST = "Bread rises because yeast makes carbon dioxide, which gluten holds."
+TEA = "Why does tea cool?"
+TEA_ANSWER = "It gives its warmth to the room."
+
+ROUTED = "My neighbour's dog and our cat share a garden, and it rains a lot here."
+ROUTED_LINEAR = "The kettle takes four minutes on this stove and the stove is old by now."
+ROUTED_GRAPH = "The fish, the weed and the heron in this pond all live from each other."
+COMPARED = "Compare a wooden and a steel bridge for this river."
+
+TIDE = "Tides could power the harbour."
+TIDE_PROBLEM = "What should power the harbour?"
+TURBINE = "A turbine at the mole gives 200 kW."
+SILT = "Silt will stop any turbine here."
+LAGOON = "A lagoon stores the high tide."
+MERGED = "A lagoon upstream of the silt, with one turbine."
+MERGED_BETTER = "A lagoon upstream of the silt, with one turbine that is flushed at ebb."
+FLUSH = "Flushing takes a tenth of the yield."
+
+RULES = [
+    # A reply that can't be used is asked for again.
+    rule([AGAIN, NEXT + SOON], step("In about fifty million years.", 55)),
+    rule([NEXT + SOON], {"confidence_percent": 40}),
+    rule([AGAIN, EXPLORE + OTHER], {"thought": "It is rock.", "approaches": [
+        approach("blast", "Blast it.", 20), approach("move", "Dig elsewhere.", 60)
+    ], "recommended": 2, "relations": [], "confidence_percent": 50, "weakest_point": "cost"}),
+    rule([EXPLORE + OTHER], {"thought": "It is rock.", "approaches": [
+        approach("blast", "Blast it.", 20), approach("again", "blast it!", 30)
+    ], "recommended": 1, "relations": [], "confidence_percent": 50, "weakest_point": "cost"}),
+    # Linear.
+    rule([NEXT + MOONS], step("Mars has two moons, Phobos and Deimos.", 95)),
+    rule([NEXT + FALL], step("Phobos falls, Deimos drifts away.", 60, "models of Mars’s inside")),
+    rule([NEXT + PLAIN], "Phobos will break up long before we need to worry."),
+    rule([NEXT + LATER], step("Deimos alone, and a little dust.", 71)),
+    rule([DIRECTION + RING], step("A ring of dust, for some million years.", 65, "how much falls at once")),
+    # Tree.
+    rule([EXPLORE + WELL], {"thought": "It turns on water and on distance.", "approaches": [
+        approach("hill", "On the hill, where springs are.", 40),
+        approach("valley", "In the valley, where water gathers.", 80),
+        approach("house", "Beside the house, to save the way.", 55),
+    ], "recommended": 2, "relations": [
+        {"from": 1, "to": 2, "kind": "contradicts", "reason": "both can't be nearest to water"},
+        {"from": 3, "to": 2, "kind": "alternative", "reason": ""},
+        {"from": 3, "to": 9, "kind": "supports", "reason": "there is no ninth"},
+    ], "confidence_percent": 70, "weakest_point": "no survey"}),
+    rule([EXPLORE + DEEPER], {"thought": "Ten metres or thirty.", "approaches": [
+        approach("shallow", "Ten metres reach the first water.", 60),
+        approach("deep", "Thirty reach water that lasts.", 75),
+    ], "recommended": 2, "relations": [], "confidence_percent": 66, "weakest_point": "dry years"}),
+    # Divergent.
+    rule([PROBLEM + QUIETER], {"perspectives": [
+        perspective("the owl", "Night has its own listeners.", 90),
+        perspective("the baker", "Work at night, and let the day be loud.", 60),
+    ], "synthesis": "Move the noise, not the people.", "confidence_percent": 58, "weakest_point": "law"}),
+    rule([PROBLEM + QUIET], {"perspectives": [
+        perspective("the deaf", "Quiet is also what is not looked at.", 85),
+        perspective("the road", "Soft ground swallows tyres.", 30),
+        perspective("the tree", "Leaves are louder and kinder.", 55),
+    ], "synthesis": "Cover noise before forbidding it.", "confidence_percent": 72, "weakest_point": "winter"}),
+    # Reflection: it gets better twice, then it does not.
+    rule([SUBJECT + CLAIM_BEST], reflection("Nothing is left to mend.", 90, CLAIM_BEST, 90)),
+    rule([SUBJECT + CLAIM_BETTER], reflection("Gluten is missing.", 70, CLAIM_BEST, 90)),
+    rule([SUBJECT + CLAIM], reflection("True and shallow.", 50, CLAIM_BETTER, 70)),
+    rule([SUBJECT + TEA_ANSWER], reflection("It leaves out evaporation.", 60, "It warms air and evaporates.", 55)),
+    rule(["Judge this reasoning as a whole."], {
+        "assessment": "It hangs together.", "coherence_percent": 80, "quality_percent": 64,
+        "strengths": ["it decides"], "weaknesses": [], "recommendations": ["survey the ground"],
+        "confidence_percent": 69,
+    }),
+    rule([NEXT + TEA], step(TEA_ANSWER, 83)),
+    # Auto.
+    rule([PROBLEM + ROUTED, "Which way?"], {
+        "mode": "tree", "rationale": "There are several ways to share.", "confidence_percent": 62,
+        "complexity_percent": 45, "alternatives": [
+            {"mode": "divergent", "confidence_percent": 40, "rationale": "It is odd."},
+            {"mode": "nonsense", "confidence_percent": 40, "rationale": "Not understood."},
+        ],
+    }),
+    rule([EXPLORE + ROUTED], {"thought": "Time or place.", "approaches": [
+        approach("hours", "The dog by day, the cat by night.", 70),
+        approach("fence", "A fence with a gap for the cat.", 50),
+    ], "recommended": 1, "relations": [], "confidence_percent": 61, "weakest_point": "cats"}),
+    rule([PROBLEM + ROUTED_LINEAR, "Which way?"], {
+        "mode": "linear", "rationale": "One line settles it.", "confidence_percent": 81,
+        "complexity_percent": 20, "alternatives": [],
+    }),
+    rule([NEXT + ROUTED_LINEAR], step("Four minutes are not much for an old stove.", 74)),
+    rule([PROBLEM + ROUTED_GRAPH, "Which way?"], {
+        "mode": "got", "rationale": "All depends on all.", "confidence_percent": 79,
+        "complexity_percent": 75, "alternatives": [],
+    }),
+    rule([CONTINUE + ROUTED_GRAPH, "most direct next step"], continuation("Less weed, fewer fish.", "thought", 70)),
+    rule([CONTINUE + ROUTED_GRAPH, "Question the assumption"], continuation("The heron can fly away.", "hypothesis", 60)),
+    rule([CONTINUE + ROUTED_GRAPH], continuation("Less weed; fewer fish!", "thought", 50)),
+    rule([EXPLORE + COMPARED], {"thought": "Floods and fire.", "approaches": [
+        approach("wood", "Wood bends with the flood.", 45), approach("steel", "Steel lasts.", 65),
+    ], "recommended": 2, "relations": [], "confidence_percent": 63, "weakest_point": "price of steel"}),
+    # Graph.
+    rule([CONTINUE + TIDE, "most direct next step"], continuation(TURBINE, "hypothesis", 70)),
+    rule([CONTINUE + TIDE, "Question the assumption"], continuation(SILT, "thought", 50)),
+    rule([CONTINUE + TIDE, "concrete example"], continuation(LAGOON, "thought", 60)),
+    rule([CONTINUE + MERGED_BETTER], continuation(FLUSH, "conclusion", 66)),
+    rule([JUDGE + TURBINE], marks(90, 60, 50, 40)),
+    rule([JUDGE + SILT], marks(20, 30, 10, 20)),
+    rule([JUDGE + LAGOON], marks(80, 80, 70, 70)),
+    rule([JUDGE + MERGED_BETTER], marks(95, 85, 80, 80)),
+    rule([JUDGE + MERGED], marks(90, 80, 70, 70)),
+    rule([IMPROVE + MERGED], {
+        "critique": "Silt still comes.", "thought": MERGED_BETTER, "improvements": ["it is flushed"],
+    }),
+    rule([IMPROVE + LAGOON], {"critique": "", "thought": LAGOON.upper(), "improvements": []}),
+    rule(["Merge these nodes:", TURBINE, LAGOON], {
+        "thought": MERGED, "approach": "place before size",
+        "conflicts_resolved": ["one turbine is enough with a lagoon"],
+        "contradictions": [{"first": 1, "second": 2, "reason": "flow or store"}], "confidence_percent": 73,
+    }),
+]
+
+
+class Mind:
+    """The client's own model: the rules, and which of them it used."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = rules
+        self.used: set[int] = set()
+
+    def reply(self, told: str) -> Any:
+        for number, rule in enumerate(self.rules):
+            if all(word in told for word in rule["words"]):
+                self.used.add(number)
+                return rule["text"]
+        raise AssertionError(f"no rule for this ask:\n{told}")
+
+    def answers(self, ask: dict[str, Any]) -> Any:
+        return self.reply("\n".join([ask["system"], *(message["text"] for message in ask["messages"])]))
+
+
+class Course:
+    """A course of calls, and everything that was answered."""
+
+    def __init__(self, client: Client, mind: Mind | None = None) -> None:
+        self.client = client
+        self.mind = mind
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.called: set[str] = set()
+        # For each call that waited, how many asks each of its rounds had.
+        self.rounds: dict[str, list[list[int]]] = {}
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        self.called.add(tool)
+        result = await self.client.call_tool(tool, arguments)
+        rounds = []
+        while self.mind and not result.is_error and "needs_reply" in result.structured_content:
+            needs = answer(result)["needs_reply"]
+            rounds.append(len(needs["asks"]))
+            assert len(rounds) < 20, "it never ends"
+            replies = [self.mind.answers(ask) for ask in needs["asks"]]
+            self.called.add("reasoning_resume")
+            result = await self.client.call_tool("reasoning_resume", {"id": needs["id"], "replies": replies})
+        if rounds:
+            self.rounds.setdefault(tool, []).append(rounds)
+        return result
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """A call that goes well."""
+        told = answer(await self._call(tool, arguments))
+        assert "needs_reply" not in told
+        self.told.append((tool, told))
+        return told
+
+    async def refused(self, tool: str, code: str, **arguments: Any) -> dict[str, Any]:
+        """A call that does not."""
+        told = error(await self._call(tool, arguments))
+        assert told["code"] == code, told
+        self.told.append((tool, told))
+        return told
+
+
+Part = Callable[[Course], Awaitable[None]]
+PARTS: list[tuple[frozenset[str], Part]] = []
+
+
+def part(*needs: str) -> Callable[[Part], Part]:
+    """A part of the course. It is left out where one of these tools is not there yet."""
+
+    def keep(function: Part) -> Part:
+        PARTS.append((frozenset(needs), function))
+        return function
+
+    return keep
+
+
+async def run(course: Course) -> list[str]:
+    """The whole course; gives the names of the parts that were left out."""
+    tools = {tool.name for tool in (await course.client.list_tools()).tools}
+    left_out = []
+    for needs, function in PARTS:
+        if needs <= tools:
+            await function(course)
+        else:
+            left_out.append(function.__name__)
+    return left_out
+
+
+@part("reasoning_linear", "reasoning_checkpoint_create", "reasoning_checkpoint_list", "reasoning_backtrack")
+async def linear_with_a_way_back(course: Course) -> None:
+    first = await course.call("reasoning_linear", content=MOONS)
+    session = first["session_id"]
+    second = await course.call("reasoning_linear", content=FALL, session_id=session, confidence=0.9)
+    assert second["below_threshold"] is True and second["weakest_point"]
+    third = await course.call("reasoning_linear", content=SOON, session_id=session)
+    assert third["content"] == "In about fifty million years."
+    place = await course.call("reasoning_checkpoint_create", session_id=session, name="moons", description="so far")
+    await course.refused("reasoning_checkpoint_create", "Validation", session_id=session, name="moons")
+    plain = await course.call("reasoning_linear", content=PLAIN, session_id=session)
+    assert plain["confidence"] == 0.8
+
+    back = await course.call("reasoning_backtrack", checkpoint_id=place["checkpoint_id"], session_id=session)
+    assert back["set_aside"]["thoughts"] == 1
+    await course.call("reasoning_linear", content=LATER, session_id=session)
+    along = await course.call(
+        "reasoning_backtrack", checkpoint_id=place["checkpoint_id"], new_direction=RING, confidence=0.7
+    )
+    assert along["new_branch_id"] and along["below_threshold"]
+    undone = await course.call("reasoning_backtrack", checkpoint_id=along["undo_checkpoint_id"])
+    assert undone["brought_back"]["thoughts"] == 1
+    await course.call("reasoning_checkpoint_list", session_id=session)
+    await course.call("reasoning_get", id=session, include_set_aside=True)
+    await course.call("reasoning_get", id=session, format="markdown")
+    await course.call("reasoning_get", id=session, format="mermaid")
+
+
+@part("reasoning_tree", "reasoning_tree_focus", "reasoning_tree_list", "reasoning_tree_complete")
+async def tree_with_a_way_back(course: Course) -> None:
+    fork = await course.call("reasoning_tree", content=WELL, max_branches=3, confidence=0.75)
+    session, best = fork["session_id"], fork["recommended_branch"]
+    hill, valley, house = (branch["id"] for branch in fork["branches"])
+    assert best == valley
+    await course.call("reasoning_tree_focus", session_id=session, branch_id=valley)
+    place = await course.call("reasoning_checkpoint_create", session_id=session, name="valley")
+    await course.call("reasoning_tree", content=DEEPER, session_id=session)
+    await course.call("reasoning_tree_complete", session_id=session, branch_id=hill, state="abandoned")
+    await course.refused("reasoning_tree", "BranchClosed", content=DEEPER, branch_id=hill)
+    await course.call("reasoning_tree_list", session_id=session)
+    await course.call("reasoning_backtrack", checkpoint_id=place["checkpoint_id"])
+    # The hill is open again, since it was closed after the checkpoint.
+    listed = await course.call("reasoning_tree_list", session_id=session)
+    assert {branch["state"] for branch in listed["branches"]} == {"active"}
+    await course.call("reasoning_tree", content=OTHER, branch_id=house)
+    await course.call("reasoning_tree_complete", session_id=session, branch_id=house, state="completed")
+    await course.call("reasoning_tree_focus", session_id=session, branch_id=house)
+    await course.call("reasoning_get", id=valley, format="markdown")
+    await course.call("reasoning_get", id=session, format="mermaid", include_set_aside=True)
+
+
+@part("reasoning_divergent")
+async def divergent(course: Course) -> None:
+    first = await course.call("reasoning_divergent", content=QUIET, constraints=["no laws", "no money"])
+    assert len(first["perspectives"]) == 3
+    second = await course.call(
+        "reasoning_divergent", content=QUIETER, session_id=first["session_id"], num_perspectives=2, confidence=0.9
+    )
+    assert second["below_threshold"]
+    await course.refused("reasoning_linear", "WrongMode", content="x", session_id=first["session_id"])
+    await course.call("reasoning_get", id=first["session_id"], format="mermaid")
+
+
+@part("reasoning_reflection", "reasoning_reflection_evaluate")
+async def reflections(course: Course) -> None:
+    alone = await course.call("reasoning_reflection", content=CLAIM, max_iterations=4, focus_areas=["chemistry"])
+    assert alone["improved_reasoning"] == CLAIM_BEST
+    tea = await course.call("reasoning_linear", content=TEA)
+    looked = await course.call("reasoning_reflection", thought_id=tea["thought_id"])
+    assert looked["improved_reasoning"] is None
+    await course.call("reasoning_reflection_evaluate", session_id=tea["session_id"])
+
+
+@part("reasoning_auto")
+async def auto_alone(course: Course) -> None:
+    by_rules = await course.call("reasoning_auto", content=COMPARED)
+    assert (by_rules["recommended_mode"], by_rules["decided_by"]) == ("tree", "rules")
+    routed = await course.call("reasoning_auto", content=ROUTED)
+    assert (routed["recommended_mode"], routed["decided_by"]) == ("tree", "router")
+    ran = await course.call("reasoning_auto", content=ROUTED_LINEAR, run=True)
+    assert ran["result"]["content"].startswith("Four minutes")
+
+
+@part("reasoning_auto", "reasoning_tree")
+async def auto_runs_a_tree(course: Course) -> None:
+    ran = await course.call("reasoning_auto", content=COMPARED, run=True)
+    assert ran["result"]["branches_explored"] == 2
+    session = ran["result"]["session_id"]
+    await course.call("reasoning_auto", content=ROUTED, session_id=session, run=True)
+
+
+@part("reasoning_auto", "reasoning_got_init")
+async def auto_runs_a_graph(course: Course) -> None:
+    ran = await course.call("reasoning_auto", content=ROUTED_GRAPH, run=True)
+    # The third continuation says the same as the first.
+    assert ran["result"]["count"] == 2
+
+
+@part(*(f"reasoning_got_{act}" for act in "init generate score aggregate refine prune finalize state".split()))
+async def graph(course: Course) -> None:
+    begun = await course.call(
+        "reasoning_got_init", content=TIDE, problem=TIDE_PROBLEM, config={"max_depth": 3, "prune_threshold": 0.4}
+    )
+    graph, session = begun["graph_id"], begun["session_id"]
+    grown = await course.call("reasoning_got_generate", graph_id=graph, node_id=begun["root_node_id"], k=3)
+    turbine, silt, lagoon = (it["node_id"] for it in grown["continuations"])
+    for node in [turbine, silt, lagoon]:
+        await course.call("reasoning_got_score", graph_id=graph, node_id=node)
+    place = await course.call("reasoning_checkpoint_create", session_id=session, name="scored")
+    pruned = await course.call("reasoning_got_prune", graph_id=graph)
+    await course.call("reasoning_got_state", graph_id=graph)
+    await course.refused("reasoning_got_score", "NodePruned", graph_id=graph, node_id=silt)
+    unchanged = await course.call("reasoning_got_refine", graph_id=graph, node_id=lagoon)
+    assert unchanged["kept"] == "original"
+    merged = await course.call("reasoning_got_aggregate", graph_id=graph, node_ids=[turbine, lagoon])
+    refined = await course.call("reasoning_got_refine", graph_id=graph, node_id=merged["aggregated_node_id"])
+    assert refined["kept"] == "refined"
+    better = refined["refined_node_id"]
+    last = await course.call("reasoning_got_generate", graph_id=graph, node_id=better, k=1)
+    (flush,) = (it["node_id"] for it in last["continuations"])
+    await course.refused("reasoning_got_generate", "LimitReached", graph_id=graph, node_id=flush)
+    await course.call("reasoning_got_finalize", graph_id=graph, terminal_node_ids=[better, flush])
+    await course.call("reasoning_got_finalize", graph_id=graph)
+    await course.call("reasoning_got_state", graph_id=graph)
+    await course.call("reasoning_get", id=graph, format="mermaid")
+    await course.call("reasoning_get", id=silt)
+
+    back = await course.call("reasoning_backtrack", checkpoint_id=place["checkpoint_id"])
+    assert back["set_aside"]["nodes"] == 3
+    await course.refused("reasoning_got_score", "SetAside", graph_id=graph, node_id=better)
+    # What was pruned after the checkpoint is there again.
+    await course.call("reasoning_got_score", graph_id=graph, node_id=silt)
+    await course.call("reasoning_got_state", graph_id=graph)
+    assert pruned
+
+
+@part("reasoning_get", "reasoning_search", "reasoning_sessions", "reasoning_resume")
+async def looking_back(course: Course) -> None:
+    await course.call("reasoning_search", query="Phobos")
+    await course.call("reasoning_search", query="water", mode="tree", limit=3)
+    await course.call("reasoning_search", query="nothing of the kind")
+    listed = await course.call("reasoning_sessions")
+    await course.call("reasoning_sessions", limit=1, offset=1)
+    oldest = listed["sessions"][-1]["session_id"]
+    await course.call("reasoning_sessions", action="rename", session_id=oldest, title="The moons of Mars")
+    gone = await course.call("reasoning_linear", content=MOONS)
+    await course.call("reasoning_sessions", action="delete", session_id=gone["session_id"])
+    await course.call("reasoning_sessions", action="delete", session_id=gone["session_id"], confirm=True)
+    await course.refused("reasoning_linear", "SessionNotFound", content=MOONS, session_id=gone["session_id"])
+    await course.refused("reasoning_get", "Validation", id=gone["thought_id"])
+    await course.refused("reasoning_resume", "SuspensionNotFound", id="nonsense", replies=["x"])
+    await course.call("reasoning_sessions")
+
+
+def told_to_provider(body: dict[str, Any]) -> str:
+    """Everything an ask told a provider's model."""
+    texts = [body.get("system") or "", *(message["content"] for message in body["messages"])]
+    return "\n".join(text if isinstance(text, str) else json.dumps(text) for text in texts)
