@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod context;
+mod graph;
 mod linear;
 mod prompt;
 mod said;
@@ -15,6 +16,9 @@ mod view;
 use deliberate_toolkit::Registry;
 
 pub use checkpoint::{Backtrack, CheckpointCreate, CheckpointList};
+pub use graph::{
+    GotAggregate, GotFinalize, GotGenerate, GotInit, GotPrune, GotRefine, GotScore, GotState,
+};
 pub use linear::Linear;
 pub use tree::{Tree, TreeComplete, TreeFocus, TreeList};
 pub use view::{Get, SearchThoughts, Sessions};
@@ -30,6 +34,14 @@ pub fn register(registry: Registry) -> Registry {
         .with(CheckpointCreate)
         .with(CheckpointList)
         .with(Backtrack)
+        .with(GotInit)
+        .with(GotGenerate)
+        .with(GotScore)
+        .with(GotAggregate)
+        .with(GotRefine)
+        .with(GotPrune)
+        .with(GotFinalize)
+        .with(GotState)
         .with(Get)
         .with(SearchThoughts)
         .with(Sessions)

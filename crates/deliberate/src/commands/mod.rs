@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod import;
 mod serve;
@@ -41,6 +42,8 @@ pub(crate) struct Program {
 enum Command {
     /// Serve MCP over standard input and output (the default)
     Serve,
+    /// See it work: a short tree and a short graph, with no model and nothing left behind
+    Demo(demo::DemoArgs),
     /// Ask a question and see the thought
     Think(think::ThinkArgs),
     /// Look at what was reasoned
@@ -88,6 +91,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
     };
     match command {
         Command::Serve => serve::run(&loaded),
+        Command::Demo(args) => runtime()?.block_on(demo::run(&args, shell)),
         Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
         Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
         Command::Tools(args) => tools::run(&args, shell),

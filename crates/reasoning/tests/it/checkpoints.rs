@@ -5,10 +5,7 @@ use deliberate_store::Which;
 use deliberate_toolkit::Answer;
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{ALL, Desk, says, step},
-    linear_asks::{conversation, whole},
-};
+use crate::desk::{ALL, Desk, conversation, says, step, whole};
 
 const CREATE: &str = "reasoning_checkpoint_create";
 const BACKTRACK: &str = "reasoning_backtrack";

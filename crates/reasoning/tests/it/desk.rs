@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    fmt::Write,
     sync::{Arc, Mutex},
 };
 
@@ -61,6 +62,31 @@ pub(crate) fn step(thought: &str) -> String {
     json!({ "thought": thought, "confidence_percent": 70, "weakest_point": "a guess" }).to_string()
 }
 
+/// An ask as a person can read it.
+pub(crate) fn whole(ask: &Ask) -> String {
+    let mut text = format!(
+        "key {}, purpose {}, at most {} tokens, temperature {}, {:?}\nvariables {:?}\nschema {:#}\n",
+        ask.key,
+        ask.purpose.as_str(),
+        ask.max_tokens,
+        ask.temperature,
+        ask.plain_text,
+        ask.variables,
+        ask.schema,
+    );
+    write!(text, "\n=== system\n{}\n", ask.system).unwrap();
+    text + &conversation(ask)
+}
+
+/// What is said in an ask.
+pub(crate) fn conversation(ask: &Ask) -> String {
+    let mut text = String::new();
+    for message in &ask.messages {
+        write!(text, "\n=== {:?}\n{}\n", message.role, message.text).unwrap();
+    }
+    text
+}
+
 pub(crate) struct Desk {
     pub(crate) registry: Registry,
     pub(crate) store: Arc<dyn Store>,
@@ -108,6 +134,11 @@ impl Desk {
     /// What the model will say next, before it goes on with the usual.
     pub(crate) fn will_say(&self, replies: impl IntoIterator<Item = Reply>) {
         self.model.replies.lock().unwrap().extend(replies);
+    }
+
+    /// What was left unsaid stays so.
+    pub(crate) fn forget_what_to_say(&self) {
+        self.model.replies.lock().unwrap().clear();
     }
 
     /// What the model was asked, in order.

@@ -1,36 +1,9 @@
 //! `reasoning_linear`: what the model is shown.
 
-use std::fmt::Write;
-
 use deliberate_core::Mode;
-use deliberate_thinker::Ask;
 use serde_json::json;
 
-use crate::desk::{Desk, says, step};
-
-/// An ask as a person can read it.
-pub(crate) fn whole(ask: &Ask) -> String {
-    let mut text = format!(
-        "key {}, purpose {}, at most {} tokens, temperature {}, {:?}\nvariables {:?}\nschema {:#}\n",
-        ask.key,
-        ask.purpose.as_str(),
-        ask.max_tokens,
-        ask.temperature,
-        ask.plain_text,
-        ask.variables,
-        ask.schema,
-    );
-    write!(text, "\n=== system\n{}\n", ask.system).unwrap();
-    text + &conversation(ask)
-}
-
-pub(crate) fn conversation(ask: &Ask) -> String {
-    let mut text = String::new();
-    for message in &ask.messages {
-        write!(text, "\n=== {:?}\n{}\n", message.role, message.text).unwrap();
-    }
-    text
-}
+use crate::desk::{Desk, conversation, says, step, whole};
 
 #[tokio::test]
 async fn the_first_step() {

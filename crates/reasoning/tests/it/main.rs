@@ -10,9 +10,18 @@
 
 mod checkpoints;
 mod desk;
+mod graph_asks;
+mod graph_generate;
+mod graph_ids;
+mod graph_kit;
+mod graph_prune;
+mod graph_random;
+mod graph_replay;
+mod graph_work;
 mod linear_answers;
 mod linear_asks;
 mod linear_context;
 mod linear_steps;
+mod model;
 mod tree;
 mod view;

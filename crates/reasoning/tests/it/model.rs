@@ -27,20 +27,20 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let any = 0..64usize;
+    let some = 0..64usize;
     prop_oneof![
         2 => Just(Op::Think),
-        3 => any.clone().prop_map(Op::Explore),
-        2 => any.clone().prop_map(Op::Focus),
-        2 => (any.clone(), any::<bool>()).prop_map(|(which, done)| Op::Close(which, done)),
+        3 => some.clone().prop_map(Op::Explore),
+        2 => some.clone().prop_map(Op::Focus),
+        2 => (some.clone(), any::<bool>()).prop_map(|(which, done)| Op::Close(which, done)),
         3 => Just(Op::Checkpoint),
-        3 => any.clone().prop_map(Op::Back),
-        1 => any.clone().prop_map(Op::Turn),
+        3 => some.clone().prop_map(Op::Back),
+        1 => some.clone().prop_map(Op::Turn),
         1 => Just(Op::NewGraph),
-        3 => (any.clone(), any.clone(), 1..=3usize).prop_map(|(g, n, k)| Op::Generate(g, n, k)),
-        3 => (any.clone(), any.clone(), 0..=100u8).prop_map(|(g, n, s)| Op::Score(g, n, s)),
-        2 => (any.clone(), 0..=100u8).prop_map(|(g, t)| Op::Prune(g, t)),
-        1 => (any.clone(), any).prop_map(|(g, n)| Op::Finalize(g, n)),
+        3 => (some.clone(), some.clone(), 1..=3usize).prop_map(|(g, n, k)| Op::Generate(g, n, k)),
+        3 => (some.clone(), some.clone(), 0..=100u8).prop_map(|(g, n, s)| Op::Score(g, n, s)),
+        2 => (some.clone(), 0..=100u8).prop_map(|(g, t)| Op::Prune(g, t)),
+        1 => (some.clone(), some).prop_map(|(g, n)| Op::Finalize(g, n)),
     ]
 }
 
@@ -143,7 +143,9 @@ impl World {
         }
         let kept = &mut self.tree.now;
         let base = branch.or_else(|| kept.active.clone());
-        let closed = base.as_ref().is_some_and(|base| kept.branches[base] != "active");
+        let closed = base
+            .as_ref()
+            .is_some_and(|base| kept.branches[base] != "active");
         if closed {
             let error = self.desk.refused("reasoning_tree", arguments).await;
             assert_eq!(error.code(), "BranchClosed");
@@ -164,7 +166,8 @@ impl World {
     }
 
     async fn new_graph(&mut self) {
-        let mut arguments = json!({ "content": self.word(), "config": { "max_nodes": 30, "max_depth": 4 } });
+        let mut arguments =
+            json!({ "content": self.word(), "config": { "max_nodes": 30, "max_depth": 4 } });
         if !self.graphs.session.is_empty() {
             arguments["session_id"] = json!(self.graphs.session);
         }
@@ -185,7 +188,9 @@ impl World {
     async fn focus(&mut self, number: usize) {
         let kept = &mut self.tree.now;
         let all: Vec<String> = kept.branches.keys().cloned().collect();
-        let Some(branch) = pick(&all, number) else { return };
+        let Some(branch) = pick(&all, number) else {
+            return;
+        };
         let arguments = json!({ "session_id": self.tree.session, "branch_id": branch });
         self.desk.done("reasoning_tree_focus", arguments).await;
         kept.branches.insert(branch.clone(), "active");
@@ -195,9 +200,12 @@ impl World {
     async fn close(&mut self, number: usize, done: bool) {
         let kept = &mut self.tree.now;
         let all: Vec<String> = kept.branches.keys().cloned().collect();
-        let Some(branch) = pick(&all, number) else { return };
+        let Some(branch) = pick(&all, number) else {
+            return;
+        };
         let state = if done { "completed" } else { "abandoned" };
-        let arguments = json!({ "session_id": self.tree.session, "branch_id": branch, "state": state });
+        let arguments =
+            json!({ "session_id": self.tree.session, "branch_id": branch, "state": state });
         self.desk.done("reasoning_tree_complete", arguments).await;
         kept.branches.insert(branch.clone(), state);
     }
@@ -207,35 +215,282 @@ impl World {
         let name = self.word();
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
             let arguments = json!({ "session_id": place.session, "name": name });
-            let answer = self.desk.done("reasoning_checkpoint_create", arguments).await;
+            let answer = self
+                .desk
+                .done("reasoning_checkpoint_create", arguments)
+                .await;
             let copy = place.now.clone();
-            place.checkpoints.push((text(&answer["checkpoint_id"]), copy));
+            place
+                .checkpoints
+                .push((text(&answer["checkpoint_id"]), copy));
         }
     }
 
     /// Back to a checkpoint in every session; undo checkpoints count as checkpoints.
     async fn back(&mut self, number: usize) {
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
-            let Some((id, then)) = pick(&place.checkpoints, number).cloned() else { return };
+            let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
+                return;
+            };
             let arguments = json!({ "checkpoint_id": id });
             let answer = self.desk.done("reasoning_backtrack", arguments).await;
             let left = std::mem::replace(&mut place.now, then);
-            place.checkpoints.push((text(&answer["undo_checkpoint_id"]), left));
+            place
+                .checkpoints
+                .push((text(&answer["undo_checkpoint_id"]), left));
         }
     }
 
     /// Back in the line, with a new direction.
     async fn turn(&mut self, number: usize) {
         let place = &mut self.line;
-        let Some((id, then)) = pick(&place.checkpoints, number).cloned() else { return };
+        let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
+            return;
+        };
         self.desk.will_say([says(&step("turned"))]);
         let arguments = json!({ "checkpoint_id": id, "new_direction": "elsewhere" });
         let answer = self.desk.done("reasoning_backtrack", arguments).await;
         let left = std::mem::replace(&mut place.now, then);
-        place.checkpoints.push((text(&answer["undo_checkpoint_id"]), left));
+        place
+            .checkpoints
+            .push((text(&answer["undo_checkpoint_id"]), left));
         let branch = text(&answer["new_branch_id"]);
         place.now.branches.insert(branch.clone(), "active");
         place.now.active = Some(branch);
         place.now.thoughts.push(text(&answer["thought_id"]));
+    }
+}
+
+const MOST_NODES: usize = 30;
+const MOST_DEPTH: usize = 4;
+
+impl GraphKept {
+    fn depth(&self, node: &str) -> usize {
+        let parent = self.nodes[node].parent.as_ref();
+        parent.map_or(0, |parent| 1 + self.depth(parent))
+    }
+
+    fn left(&self) -> usize {
+        self.nodes.values().filter(|node| !node.pruned).count()
+    }
+
+    /// Low scores go, and what only they reach; never the root or a conclusion.
+    fn prune(&mut self, threshold: u8) {
+        for id in &self.order {
+            let node = &self.nodes[id];
+            let Some(parent) = &node.parent else { continue };
+            let low = node.score.is_some_and(|score| score < threshold);
+            if !node.terminal && (low || self.nodes[parent].pruned) {
+                let node = self.nodes.get_mut(id).unwrap();
+                node.pruned = true;
+                node.active = false;
+            }
+        }
+    }
+}
+
+impl World {
+    /// A graph and one of its nodes, chosen by numbers.
+    fn node(&self, graph: usize, node: usize) -> Option<(usize, String)> {
+        let graphs = &self.graphs.now.graphs;
+        let graph = graph.checked_rem(graphs.len())?;
+        Some((graph, pick(&graphs[graph].order, node)?.clone()))
+    }
+
+    async fn generate(&mut self, graph: usize, node: usize, k: usize) {
+        let Some((graph, node)) = self.node(graph, node) else {
+            return;
+        };
+        let words: Vec<String> = (0..k).map(|_| self.word()).collect();
+        let kept = &mut self.graphs.now.graphs[graph];
+        let arguments = json!({ "graph_id": kept.id, "node_id": node, "k": k });
+        let source = &kept.nodes[&node];
+        let room = MOST_NODES.saturating_sub(kept.left());
+        if source.pruned || source.terminal || kept.depth(&node) >= MOST_DEPTH || room == 0 {
+            self.desk.refused("reasoning_got_generate", arguments).await;
+            return;
+        }
+        let k = k.min(room);
+        let reply = |word: &String| json!({ "thought": word, "kind": "thought", "confidence_percent": 50, "rationale": "r" });
+        self.desk.will_say(
+            words
+                .iter()
+                .take(k)
+                .map(|word| says(&reply(word).to_string())),
+        );
+        let answer = self.desk.done("reasoning_got_generate", arguments).await;
+        assert_eq!(answer["count"], k);
+        kept.nodes.get_mut(&node).unwrap().active = false;
+        for continuation in answer["continuations"].as_array().unwrap() {
+            let id = text(&continuation["node_id"]);
+            let child = NodeKept {
+                parent: Some(node.clone()),
+                active: true,
+                ..NodeKept::default()
+            };
+            kept.nodes.insert(id.clone(), child);
+            kept.order.push(id);
+        }
+    }
+
+    async fn score(&mut self, graph: usize, node: usize, score: u8) {
+        let Some((graph, node)) = self.node(graph, node) else {
+            return;
+        };
+        let kept = &mut self.graphs.now.graphs[graph];
+        let arguments = json!({ "graph_id": kept.id, "node_id": node });
+        let node = kept.nodes.get_mut(&node).unwrap();
+        if node.pruned {
+            let error = self.desk.refused("reasoning_got_score", arguments).await;
+            assert_eq!(error.code(), "NodePruned");
+            return;
+        }
+        let reply = json!({
+            "relevance_percent": score, "validity_percent": score, "depth_percent": score,
+            "novelty_percent": score, "rationale": "r", "weakest_point": "w",
+        });
+        self.desk.will_say([says(&reply.to_string())]);
+        self.desk.done("reasoning_got_score", arguments).await;
+        node.score = Some(score);
+    }
+
+    async fn prune(&mut self, graph: usize, threshold: u8) {
+        let graphs = &mut self.graphs.now.graphs;
+        let Some(graph) = graph.checked_rem(graphs.len()) else {
+            return;
+        };
+        let kept = &mut graphs[graph];
+        let before = kept.left();
+        kept.prune(threshold);
+        let fraction = f64::from(threshold) / 100.0;
+        let arguments = json!({ "graph_id": kept.id, "threshold": fraction });
+        let answer = self.desk.done("reasoning_got_prune", arguments).await;
+        assert_eq!(answer["pruned_count"], before - kept.left());
+        assert_eq!(answer["remaining_count"], kept.left());
+    }
+
+    async fn finalize(&mut self, graph: usize, node: usize) {
+        let Some((graph, node)) = self.node(graph, node) else {
+            return;
+        };
+        let kept = &mut self.graphs.now.graphs[graph];
+        let arguments = json!({ "graph_id": kept.id, "terminal_node_ids": [node] });
+        let node = kept.nodes.get_mut(&node).unwrap();
+        if node.pruned || node.parent.is_none() {
+            // A root is a conclusion only of a graph that is nothing else.
+            drop(
+                self.desk
+                    .use_tool("reasoning_got_state", json!({ "graph_id": kept.id }))
+                    .await,
+            );
+            return;
+        }
+        self.desk.done("reasoning_got_finalize", arguments).await;
+        node.terminal = true;
+        node.active = false;
+    }
+
+    async fn run(&mut self, op: Op) {
+        match op {
+            Op::Think => {
+                self.desk.will_say([says(&step("on"))]);
+                let arguments = json!({ "content": "on", "session_id": self.line.session });
+                let answer = self.desk.think(arguments).await;
+                self.line.now.thoughts.push(text(&answer["thought_id"]));
+            }
+            Op::Explore(number) => {
+                let all: Vec<String> = self.tree.now.branches.keys().cloned().collect();
+                let branch = (number % 3 > 0).then(|| pick(&all, number).cloned());
+                self.explore(branch.flatten()).await;
+            }
+            Op::Focus(number) => self.focus(number).await,
+            Op::Close(number, done) => self.close(number, done).await,
+            Op::Checkpoint => self.checkpoint().await,
+            Op::Back(number) => self.back(number).await,
+            Op::Turn(number) => self.turn(number).await,
+            Op::NewGraph => self.new_graph().await,
+            Op::Generate(graph, node, k) => self.generate(graph, node, k).await,
+            Op::Score(graph, node, score) => self.score(graph, node, score).await,
+            Op::Prune(graph, threshold) => self.prune(graph, threshold).await,
+            Op::Finalize(graph, node) => self.finalize(graph, node).await,
+        }
+    }
+
+    async fn check(&self) {
+        for place in [&self.line, &self.tree, &self.graphs] {
+            assert_eq!(self.stored(place).await, place.now);
+        }
+    }
+
+    /// What is really there.
+    async fn stored(&self, place: &Place) -> Kept {
+        let store = &self.desk.store;
+        let id = place.session.as_str().into();
+        let session = store.session(&id).await.unwrap().unwrap();
+        let thoughts = store.thoughts(&id, Which::Current, ALL).await.unwrap();
+        let branches = store.branches(&id, Which::Current, ALL).await.unwrap();
+        let mut graphs = Vec::new();
+        for graph in store.graphs(&id, Which::Current, ALL).await.unwrap() {
+            let nodes = store.nodes(&graph.id, Which::Current, ALL).await.unwrap();
+            let edges = store.edges(&graph.id, Which::Current, ALL).await.unwrap();
+            assert_eq!(
+                edges.len() + 1,
+                nodes.len(),
+                "every node but the root has its edge"
+            );
+            graphs.push(GraphKept {
+                id: graph.id.to_string(),
+                order: nodes.iter().map(|node| node.id.to_string()).collect(),
+                nodes: nodes
+                    .into_iter()
+                    .map(|node| {
+                        let edge = edges.iter().find(|edge| edge.to_node == node.id);
+                        let kept = NodeKept {
+                            parent: edge.map(|edge| edge.from_node.to_string()),
+                            score: node.score.map(|score| percent(score.get())),
+                            active: node.is_active,
+                            terminal: node.is_terminal,
+                            pruned: node.pruned,
+                        };
+                        (node.id.to_string(), kept)
+                    })
+                    .collect(),
+            });
+        }
+        Kept {
+            thoughts: thoughts.into_iter().map(|it| it.id.to_string()).collect(),
+            branches: branches
+                .into_iter()
+                .map(|it| (it.branch.id.to_string(), it.branch.state.as_str()))
+                .collect(),
+            active: session.active_branch_id.map(|id| id.to_string()),
+            graphs,
+        }
+    }
+}
+
+fn percent(score: f64) -> u8 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a score is 0 to 1"
+    )]
+    let percent = (score * 100.0).round() as u8;
+    percent
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_there_is_what_the_calls_made(ops in prop::collection::vec(op(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut world = World::new().await;
+            for op in ops {
+                world.run(op).await;
+                world.check().await;
+            }
+        });
     }
 }

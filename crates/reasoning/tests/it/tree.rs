@@ -5,10 +5,7 @@ use deliberate_store::Which;
 use deliberate_toolkit::{Answer, ToolError};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{ALL, Desk, says},
-    linear_asks::{conversation, whole},
-};
+use crate::desk::{ALL, Desk, conversation, says, whole};
 
 const TREE: &str = "reasoning_tree";
 

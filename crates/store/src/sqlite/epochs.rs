@@ -45,7 +45,7 @@ macro_rules! names {
 pub(super) use names;
 
 /// The beginning of a statement that keeps the present values of rows: all but the condition for
-/// them, after which comes [`kept`].
+/// them, after which comes `kept`.
 macro_rules! keep {
     ($what:tt) => {
         concat!(

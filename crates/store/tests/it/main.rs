@@ -21,6 +21,8 @@ mod migration;
 mod original;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "sqlite")]
+mod tables;
 
 #[cfg(feature = "sqlite")]
 store_contract!(on_sqlite, crate::sqlite::fixture);

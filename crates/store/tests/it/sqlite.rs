@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use crate::{
     contract::{ALL, Fixture, commit},
     original,
-    samples::{branch, checkpoint, everything, graph, node, session, thought},
+    samples::{session, thought},
 };
 
 pub(crate) fn options(path: &Path) -> SqliteOptions {
@@ -328,71 +328,6 @@ async fn commits_that_wait_together_share_a_transaction() {
         together * 4 < apart,
         "{together} bytes together, {apart} apart"
     );
-}
-
-/// The numbers of epochs that are known, and of things of another epoch that are kept.
-async fn kept(path: &Path) -> [i64; 3] {
-    let mut connection = raw(path).await;
-    let mut counts = [0; 3];
-    for (count, sql) in counts.iter_mut().zip([
-        "SELECT count(*) FROM epochs",
-        "SELECT count(*) FROM branch_revisions",
-        "SELECT count(*) FROM node_revisions",
-    ]) {
-        *count = sqlx::query_scalar(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap();
-    }
-    counts
-}
-
-#[tokio::test]
-async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let store = open(&path);
-    for name in ["s", "other"] {
-        let own = |thing: &str| format!("{name}-{thing}");
-        let (b, g, n) = (own("b"), own("g"), own("n"));
-        commit(
-            &store,
-            vec![
-                Change::AddSession(session(name)),
-                Change::AddBranch(branch(&b, name)),
-                Change::AddGraph(graph(&g, name)),
-                Change::AddNode(node(&n, &g, name)),
-                Change::AddCheckpoint(checkpoint(&own("c"), name)),
-                Change::UpdateBranch(branch(&b, name)),
-                Change::UpdateNode(node(&n, &g, name)),
-                Change::Backtrack {
-                    session_id: name.into(),
-                    to: own("c").into(),
-                    left: checkpoint(&own("left"), name),
-                },
-            ],
-        )
-        .await;
-    }
-    // Of each session: the epochs that its two checkpoints began, and what its branch and its node
-    // were before and after the change.
-    assert_eq!(kept(&path).await, [4, 4, 4]);
-    commit(&store, vec![Change::DeleteSession("s".into())]).await;
-    assert_eq!(kept(&path).await, [2, 2, 2]);
-    commit(&store, vec![Change::DeleteSession("other".into())]).await;
-    assert_eq!(kept(&path).await, [0, 0, 0]);
-}
-
-/// A checkpoint only ends an epoch: whatever is in the session, nothing is copied.
-#[tokio::test]
-async fn a_checkpoint_copies_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let store = open(&path);
-    commit(&store, everything("s").changes()).await;
-    let [epochs, ..] = kept(&path).await;
-    commit(&store, vec![Change::AddCheckpoint(checkpoint("c", "s"))]).await;
-    assert_eq!(kept(&path).await, [epochs + 1, 0, 0]);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::{
 
 /// What can be drawn here, and what a page or a chat draws.
 pub(super) fn pictures(played: &Played, screen: &mut Screen<'_>) -> io::Result<()> {
-    screen.heading("4  The pictures, drawn from what was stored")?;
+    screen.heading("4  The pictures, drawn from what was stored (★ recommended, or concluded)")?;
     screen.picture(&played.tree.text)?;
     screen.show("")?;
     screen.picture(&played.graph.text)?;
@@ -46,10 +46,10 @@ pub(super) fn ids(
     screen.show(&format!("    tree session   {}", played.tree.session_id))?;
     screen.show(&format!("    graph session  {}", played.graph.session_id))?;
     match kept_in {
-        Some(database) => screen.say(&format!(
-            "Both are kept in {}. `deliberate sessions` lists them.",
-            database.display()
-        )),
+        Some(database) => {
+            screen.show(&format!("    kept in        {}", database.display()))?;
+            screen.say("`deliberate sessions` lists them, and your client can continue them.")
+        }
         None => screen.say(
             "Nothing is left behind: they lay in a temporary folder, which is gone. `deliberate \
              demo --keep` keeps them, to look at with `deliberate sessions`.",
@@ -103,7 +103,10 @@ mod tests {
     fn a_path_can_be_pasted_into_a_shell() {
         for (path, pasted) in [
             ("/usr/bin/deliberate", "/usr/bin/deliberate"),
-            ("/home/zoë/bin/deliberate-0.1", "/home/zoë/bin/deliberate-0.1"),
+            (
+                "/home/zoë/bin/deliberate-0.1",
+                "/home/zoë/bin/deliberate-0.1",
+            ),
             ("/My Apps/deliberate", "'/My Apps/deliberate'"),
             ("/it's/$HOME", r"'/it'\''s/$HOME'"),
         ] {

@@ -9,7 +9,7 @@ mod replies;
 mod screen;
 mod server;
 
-use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
+use std::{ffi::OsString, io, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
@@ -36,6 +36,8 @@ pub(crate) struct DemoArgs {
 pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
     let loaded = shell.loaded;
     let program = std::env::current_exe().context("this program can't tell where it lies")?;
+    // Heard from here on, so that an interrupted demo cleans up, too.
+    let stopped = stopped().context("signals can't be heard")?;
     let folder = if args.keep {
         None
     } else {
@@ -52,13 +54,13 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
     };
     screen.say(
         "A short demo: the real server, the real protocol, no model, no network. What a model \
-         would think is shipped with the program, and said to be so wherever it is used.",
+         would think is shipped with the program and marked “shipped”.",
     )?;
     let begun = Instant::now();
     let mut server = Server::start(&program, &serving(loaded, &database))?;
     let played = tokio::select! {
         played = play(&mut server, &mut screen) => played,
-        Ok(()) = tokio::signal::ctrl_c() => Err(anyhow!("stopped before the end")),
+        () = stopped => Err(anyhow!("stopped before the end")),
     };
     // Whatever happened, the process and the folder don't stay.
     server.end().await;
@@ -77,6 +79,30 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
         ending::invitation(loaded, program, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for Ctrl-C and the like; they are heard as soon as this returns.
+#[cfg(unix)]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupt = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        let _ = interrupt.recv().await;
+    })
 }
 
 /// The command line of a server whose client has to think: no provider is asked or looked for.

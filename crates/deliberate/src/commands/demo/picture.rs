@@ -1,6 +1,6 @@
 //! Pictures for a terminal, which can't draw Mermaid: what was stored, with box characters.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::collections::HashMap;
 
 use deliberate_core::{
     Branch, BranchId, CrossRef, EdgeKind, GraphEdge, GraphNode, NodeId, Score, Session, Thought,
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::commands::table::one_line;
 
 /// Words of a thought on its line.
-const LABEL_CHARS: usize = 58;
+const LABEL_CHARS: usize = 60;
 
 /// A tree session as `reasoning_get` gives it.
 #[derive(Debug, Deserialize)]
@@ -95,30 +95,29 @@ fn label_of_thought(thought: &Thought, tree: &TreeSession) -> String {
         .iter()
         .find(|branch| Some(&branch.id) == thought.branch_id.as_ref());
     let name = branch.and_then(|branch| branch.name.as_deref());
-    let mut label = format!(
-        "{}, {sure}",
-        one_line(name.unwrap_or(&thought.content), LABEL_CHARS)
-    );
-    if branch.is_some_and(|branch| branch.priority > 1) {
-        label.push_str(" ★ recommended");
-    }
-    if tree.session.active_branch_id.is_some() && tree.session.active_branch_id == thought.branch_id
-    {
-        label.push_str(", followed");
-    }
-    label
+    let words = one_line(name.unwrap_or(&thought.content), LABEL_CHARS);
+    let is_best = branch.is_some_and(|branch| branch.priority > 1);
+    let is_followed = branch.map(|branch| &branch.id) == tree.session.active_branch_id.as_ref();
+    format!(
+        "{}{sure}  {words}{}",
+        if is_best { "★ " } else { "" },
+        if is_followed { " (followed)" } else { "" }
+    )
 }
 
 /// Each node below the one it was made from; those made from several come after, with the numbers
 /// of their sources.
 pub(super) fn of_graph(graph: &WholeGraph) -> String {
-    let numbers: HashMap<&NodeId, usize> = graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
+    let numbers: HashMap<&NodeId, usize> =
+        graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
     let mut picture = String::new();
     for node in &graph.nodes {
-        let merged: Vec<String> = sources(node, graph, true)
-            .filter_map(|id| numbers.get(id).map(ToString::to_string))
+        let mut merged: Vec<usize> = sources(node, graph, true)
+            .filter_map(|id| numbers.get(id).copied())
             .collect();
         if !merged.is_empty() {
+            merged.sort_unstable();
+            let merged: Vec<String> = merged.iter().map(ToString::to_string).collect();
             let label = label_of_node(node, &numbers);
             line(&mut picture, &format!("{} ═► {label}", merged.join(" + ")));
         } else if sources(node, graph, false).next().is_none() {
@@ -156,20 +155,18 @@ fn twig_of(node: &GraphNode, graph: &WholeGraph, numbers: &HashMap<&NodeId, usiz
 }
 
 fn label_of_node(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
-    let mut label = String::new();
-    // The root is number 0, and nobody needs to be told.
-    if let Some(number @ 1..) = numbers.get(&node.id) {
-        label = format!("{number} ");
-    }
-    label.push_str(&one_line(&node.content, LABEL_CHARS));
-    if let Some(score) = node.score {
-        label.push_str(", ");
-        label.push_str(&percent(score));
-    }
+    let mut words = Vec::new();
     if node.is_terminal {
-        label.push_str(" ★ conclusion");
+        words.push("★".to_owned());
+    } else if let Some(number @ 1..) = numbers.get(&node.id) {
+        // The root is number 0, and nobody needs to be told.
+        words.push(format!("{number} "));
     }
-    label
+    if let Some(score) = node.score {
+        words.push(format!("{} ", percent(score)));
+    }
+    words.push(one_line(&node.content, LABEL_CHARS));
+    words.join(" ")
 }
 
 /// A score as people read it.
@@ -178,6 +175,6 @@ pub(super) fn percent(score: Score) -> String {
 }
 
 fn line(picture: &mut String, text: &str) {
-    // Writing to text can't fail.
-    drop(writeln!(picture, "{text}"));
+    picture.push_str(text);
+    picture.push('\n');
 }

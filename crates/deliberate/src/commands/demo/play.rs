@@ -86,8 +86,11 @@ impl Player<'_, '_> {
         self.screen.heading("1  A client connects")?;
         self.screen.say(&format!(
             "This program has started itself as a server, `deliberate serve`, and speaks MCP {} \
-             with it, as your client would. {} {} offers {} tools.",
-            text(&greeting, "/protocolVersion")?,
+             with it, as your client would.",
+            text(&greeting, "/protocolVersion")?
+        ))?;
+        self.screen.say(&format!(
+            "{} {} offers {} tools.",
             text(&greeting, "/serverInfo/title")?,
             text(&greeting, "/serverInfo/version")?,
             self.tools.len()
@@ -140,7 +143,7 @@ impl Player<'_, '_> {
         let branches = branches.map(|it| Step::read(it, "/id", "/name"));
         let branches = branches.collect::<anyhow::Result<Vec<Step>>>()?;
         self.screen.answered(&format!(
-            "{} branches, each with how promising it is; ★ is recommended",
+            "{} branches with how promising each is, ★ the recommended one:",
             branches.len()
         ))?;
         for branch in &branches {
@@ -171,7 +174,9 @@ impl Player<'_, '_> {
         self.told()?;
         let nodes = list(&grown, "/continuations")?.iter();
         let nodes = nodes.map(|it| Step::read(it, "/node_id", "/content"));
-        let nodes = self.score(&graph_id, nodes.collect::<Result<_, _>>()?).await?;
+        let nodes = self
+            .score(&graph_id, nodes.collect::<Result<_, _>>()?)
+            .await?;
         let merged = self.merge(&graph_id, &nodes).await?;
 
         self.screen.sent("reasoning_got_finalize")?;
@@ -270,15 +275,14 @@ impl Player<'_, '_> {
 
     /// Says the first time what it means that the server asks.
     fn explain(&mut self, asks: &[Value]) -> anyhow::Result<()> {
-        self.screen.answered(
-            "needs_reply: no model is set up here, so the server asks its client to think:",
-        )?;
+        self.screen
+            .answered("needs_reply: no model is set up, so the server asks its client to think:")?;
         for ask in asks {
             let asked = one_line(&text(ask, "/messages/0/text")?, ASK_CHARS);
             self.screen.item(&format!("“{asked}”"), false)?;
         }
         self.screen.sent(&format!(
-            "{RESUME} with a shipped reply. Here your client's own model would think."
+            "{RESUME} with a shipped reply; here your client's model would think"
         ))?;
         Ok(())
     }

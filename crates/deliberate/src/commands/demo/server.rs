@@ -76,7 +76,8 @@ impl Server {
         let mut result = self.request("tools/call", params).await?;
         if result.get("isError") == Some(&Value::Bool(true)) {
             let said = result.pointer("/content/0/text").and_then(Value::as_str);
-            bail!("{tool} failed: {}", said.unwrap_or("it does not say why"));
+            let said = said.unwrap_or("it does not say why");
+            bail!("{tool} failed: {}", said.trim_start_matches("Error: "));
         }
         let answer = result.get_mut("structuredContent").map(Value::take);
         answer.with_context(|| format!("{tool} answered nothing"))
@@ -98,7 +99,10 @@ impl Server {
         let mut response = response?;
         if let Some(error) = response.get("error") {
             let said = error.get("message").and_then(Value::as_str);
-            bail!("the server refused {method}: {}", said.unwrap_or("no reason given"));
+            bail!(
+                "the server refused {method}: {}",
+                said.unwrap_or("no reason given")
+            );
         }
         let result = response.get_mut("result").map(Value::take);
         result.with_context(|| format!("the server answered {method} with no result"))

@@ -1,6 +1,7 @@
 //! The commands as a person at a shell uses them.
 
 mod config;
+mod demo;
 mod doctor;
 mod help;
 mod import;

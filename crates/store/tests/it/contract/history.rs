@@ -122,7 +122,7 @@ struct Model {
 }
 
 /// One of them, if there is one.
-fn pick<'a, T>(index: &Index, from: &'a [T]) -> Option<&'a T> {
+fn pick<T>(index: Index, from: &[T]) -> Option<&T> {
     (!from.is_empty()).then(|| index.get(from))
 }
 
@@ -158,8 +158,8 @@ impl Model {
         let session = self.session.to_string();
         Some(match step {
             Step::Think(parent, on) => {
-                let parent = parent.and_then(|it| pick(&it, &self.now.thoughts).cloned());
-                let on = on.and_then(|it| pick(&it, &self.now.branches).cloned());
+                let parent = parent.and_then(|it| pick(it, &self.now.thoughts).cloned());
+                let on = on.and_then(|it| pick(it, &self.now.branches).cloned());
                 let thought = Thought {
                     parent_id: parent.map(|it| it.id),
                     branch_id: on.map(|it| it.id),
@@ -170,7 +170,7 @@ impl Model {
                 Change::AddThought(thought)
             }
             Step::OpenBranch(parent, values) => {
-                let parent = parent.and_then(|it| pick(&it, &self.now.branches).cloned());
+                let parent = parent.and_then(|it| pick(it, &self.now.branches).cloned());
                 let opened = values.branch(Branch {
                     parent_id: parent.map(|it| it.id),
                     ..branch(&self.name("b"), &session)
@@ -181,7 +181,7 @@ impl Model {
             }
             // What is set aside may be changed too: that must not show when it is brought back.
             Step::ChangeBranch(which, values) => {
-                let changed = values.branch(pick(which, &self.ever.branches)?.clone());
+                let changed = values.branch(pick(*which, &self.ever.branches)?.clone());
                 let mut current = self.now.branches.iter_mut();
                 if let Some(current) = current.find(|it| it.id == changed.id) {
                     *current = changed.clone();
@@ -189,7 +189,7 @@ impl Model {
                 Change::UpdateBranch(changed)
             }
             Step::Follow(which) => {
-                let which = which.and_then(|it| pick(&it, &self.now.branches).cloned());
+                let which = which.and_then(|it| pick(it, &self.now.branches).cloned());
                 self.now.active = which.map(|it| it.id);
                 Change::FollowBranch {
                     session_id: self.session.clone(),
@@ -198,8 +198,8 @@ impl Model {
                 }
             }
             Step::Refer(from, to) => {
-                let from = pick(from, &self.now.branches)?.id.to_string();
-                let to = pick(to, &self.now.branches)?.id.to_string();
+                let from = pick(*from, &self.now.branches)?.id.to_string();
+                let to = pick(*to, &self.now.branches)?.id.to_string();
                 let reference = cross_ref(&self.name("r"), &from, &to);
                 self.now.cross_refs.push(reference.clone());
                 self.ever.cross_refs.push(reference.clone());
@@ -212,14 +212,14 @@ impl Model {
                 Change::AddGraph(graph)
             }
             Step::AddNode(graph, values) => {
-                let graph = pick(graph, &self.now.graphs)?.id.to_string();
+                let graph = pick(*graph, &self.now.graphs)?.id.to_string();
                 let node = values.node(node(&self.name("n"), &graph, &session));
                 self.now.nodes.push(node.clone());
                 self.ever.nodes.push(node.clone());
                 Change::AddNode(node)
             }
             Step::ChangeNode(which, values) => {
-                let changed = values.node(pick(which, &self.ever.nodes)?.clone());
+                let changed = values.node(pick(*which, &self.ever.nodes)?.clone());
                 let mut current = self.now.nodes.iter_mut();
                 if let Some(current) = current.find(|it| it.id == changed.id) {
                     *current = changed.clone();
@@ -227,10 +227,10 @@ impl Model {
                 Change::UpdateNode(changed)
             }
             Step::Prune(which) => {
-                let graph = pick(which.first()?, &self.ever.nodes)?.graph_id.clone();
+                let graph = pick(*which.first()?, &self.ever.nodes)?.graph_id.clone();
                 let nodes: Vec<NodeId> = which
                     .iter()
-                    .filter_map(|it| pick(it, &self.ever.nodes))
+                    .filter_map(|it| pick(*it, &self.ever.nodes))
                     .filter(|it| it.graph_id == graph)
                     .map(|it| it.id.clone())
                     .collect();
@@ -245,8 +245,8 @@ impl Model {
                 }
             }
             Step::Connect(from, to) => {
-                let from = pick(from, &self.now.nodes)?.clone();
-                let to = pick(to, &self.now.nodes)?.id.to_string();
+                let from = pick(*from, &self.now.nodes)?.clone();
+                let to = pick(*to, &self.now.nodes)?.id.to_string();
                 let graph = from.graph_id.to_string();
                 let edge = edge(&self.name("e"), &graph, from.id.as_str(), &to);
                 self.now.edges.push(edge.clone());
@@ -255,7 +255,7 @@ impl Model {
             }
             Step::Checkpoint => Change::AddCheckpoint(self.checkpoint()),
             Step::Backtrack(to) => {
-                let (to, then) = pick(to, &self.checkpoints)?.clone();
+                let (to, then) = pick(*to, &self.checkpoints)?.clone();
                 let left = self.checkpoint();
                 self.now = then;
                 Change::Backtrack {

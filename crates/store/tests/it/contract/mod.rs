@@ -12,6 +12,7 @@ pub(crate) mod requirements;
 pub(crate) mod round_trip;
 pub(crate) mod search;
 mod seen;
+pub(crate) mod sessions;
 pub(crate) mod suspensions;
 pub(crate) mod values;
 
@@ -68,18 +69,20 @@ macro_rules! store_contract {
                     moments_and_scores_are_kept_exactly,
                     long_text_is_kept_whole,
                     what_is_not_there_is_none_or_empty,
+                    a_branch_becomes_what_an_update_says,
+                    a_node_becomes_what_an_update_says,
+                    recording_a_call_twice_records_it_once,
+                    a_call_on_an_unknown_session_is_recorded_without_it,
+                    the_state_counts_what_is_there,
+                }
+                sessions {
                     a_session_is_renamed,
                     a_thread_is_kept_and_let_go_of_beside_other_metadata,
                     a_thread_is_kept_where_there_was_no_metadata,
                     metadata_that_is_no_object_is_left_as_it_is,
                     a_node_moves_the_times_of_its_graph_and_session,
                     a_sessions_time_never_goes_back,
-                    a_branch_becomes_what_an_update_says,
-                    a_node_becomes_what_an_update_says,
                     a_session_follows_a_branch_and_lets_go_of_it,
-                    recording_a_call_twice_records_it_once,
-                    a_call_on_an_unknown_session_is_recorded_without_it,
-                    the_state_counts_what_is_there,
                 }
                 lists {
                     lists_follow_the_order_of_insertion_not_of_time,

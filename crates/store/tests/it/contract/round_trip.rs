@@ -1,17 +1,16 @@
 //! Every change, and the read that gives it back.
 
 use deliberate_core::{
-    BranchState, Change, Checkpoint, CrossRef, EdgeKind, Graph, Mode, NodeKind, RefKind, Score,
-    Session, Thought, Timestamp,
+    BranchState, Change, Checkpoint, CrossRef, EdgeKind, Mode, NodeKind, RefKind, Score, Session,
+    Thought, Timestamp,
 };
 use deliberate_store::{BranchEntry, State, Store};
 use serde_json::{Value, json};
 
 use super::{ALL, All, Current, Fixture, branches, commit};
 use crate::samples::{
-    ODD_TEXT, at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_invocation,
-    full_node, full_session, full_thought, graph, invocation, node, odd_json, score, session,
-    thought,
+    ODD_TEXT, at, branch, cross_ref, edge, everything, full_branch, full_invocation, full_node,
+    full_thought, graph, invocation, node, score, session, thought,
 };
 
 pub(crate) async fn one_of_everything_comes_back_whole(it: Fixture) {
@@ -270,142 +269,6 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
     assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
 }
 
-pub(crate) async fn a_session_is_renamed(it: Fixture) {
-    let named = |title: &str, moment| Change::RenameSession {
-        session_id: "s".into(),
-        title: title.to_owned(),
-        at: moment,
-    };
-    commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
-    for (title, second) in [("first", 50), (ODD_TEXT, 60), ("", 70)] {
-        commit(&*it.store, vec![named(title, at(second))]).await;
-        let renamed = Session {
-            title: Some(title.to_owned()),
-            updated_at: at(second),
-            ..full_session("s")
-        };
-        assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(renamed));
-    }
-}
-
-fn keep_thread(thread: Option<&str>) -> Change {
-    Change::KeepThread {
-        session_id: "s".into(),
-        thread: thread.map(str::to_owned),
-    }
-}
-
-pub(crate) async fn a_thread_is_kept_and_let_go_of_beside_other_metadata(it: Fixture) {
-    let with = |thread: Option<&str>| {
-        let mut metadata = odd_json();
-        if let Some(thread) = thread {
-            metadata["thread"] = json!(thread);
-        }
-        Some(Session {
-            metadata: Some(metadata),
-            ..full_session("s")
-        })
-    };
-    commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
-    for thread in [None, Some("one"), Some(ODD_TEXT), None, Some(""), None] {
-        commit(&*it.store, vec![keep_thread(thread)]).await;
-        let stored = it.store.session(&"s".into()).await.unwrap();
-        assert_eq!(stored, with(thread));
-    }
-}
-
-pub(crate) async fn a_thread_is_kept_where_there_was_no_metadata(it: Fixture) {
-    let metadata = async || {
-        let stored = it.store.session(&"s".into()).await.unwrap();
-        stored.unwrap().metadata
-    };
-    commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
-    commit(&*it.store, vec![keep_thread(None)]).await;
-    assert_eq!(metadata().await, None);
-    commit(&*it.store, vec![keep_thread(Some("one"))]).await;
-    assert_eq!(metadata().await, Some(json!({ "thread": "one" })));
-    commit(&*it.store, vec![keep_thread(None)]).await;
-    assert_eq!(metadata().await, Some(json!({})));
-}
-
-/// Imported sessions may have metadata that is no object; there is no room for a thread in it, and
-/// it is worth more than the thread.
-pub(crate) async fn metadata_that_is_no_object_is_left_as_it_is(it: Fixture) {
-    for (number, metadata) in [json!("text"), json!([1, { "a": 0.1 }]), json!(7)]
-        .into_iter()
-        .enumerate()
-    {
-        let odd = Session {
-            metadata: Some(metadata),
-            ..session(&format!("s{number}"))
-        };
-        commit(&*it.store, vec![Change::AddSession(odd.clone())]).await;
-        for thread in [Some("one".to_owned()), None] {
-            let session_id = odd.id.clone();
-            let change = Change::KeepThread { session_id, thread };
-            commit(&*it.store, vec![change]).await;
-            let stored = it.store.session(&odd.id).await.unwrap();
-            assert_eq!(stored.as_ref(), Some(&odd));
-        }
-    }
-}
-
-pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture) {
-    let early = Graph {
-        updated_at: at(7),
-        ..graph("g", "s")
-    };
-    commit(
-        &*it.store,
-        vec![
-            Change::AddSession(session("s")),
-            Change::AddGraph(early.clone()),
-        ],
-    )
-    .await;
-    let times = async || {
-        let graph = it.store.graph(&"g".into()).await.unwrap().unwrap();
-        let session = it.store.session(&"s".into()).await.unwrap().unwrap();
-        (graph.updated_at, session.updated_at)
-    };
-    assert_eq!(times().await, (at(7), at(7)));
-    commit(&*it.store, vec![Change::AddNode(node("n", "g", "s"))]).await;
-    assert_eq!(times().await, (at(8), at(8)));
-}
-
-pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
-    let late = Session {
-        title: Some("late".to_owned()),
-        updated_at: at(100),
-        ..session("s")
-    };
-    commit(
-        &*it.store,
-        vec![
-            Change::AddSession(late.clone()),
-            Change::AddThought(thought("t", "s")),
-            Change::AddCheckpoint(checkpoint("c", "s")),
-            Change::AddGraph(Graph {
-                updated_at: at(7),
-                ..graph("g", "s")
-            }),
-            Change::AddNode(node("n", "g", "s")),
-            Change::RenameSession {
-                session_id: "s".into(),
-                title: "late".to_owned(),
-                at: at(1),
-            },
-            Change::FollowBranch {
-                session_id: "s".into(),
-                branch_id: None,
-                at: at(2),
-            },
-        ],
-    )
-    .await;
-    assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(late));
-}
-
 pub(crate) async fn a_branch_becomes_what_an_update_says(it: Fixture) {
     let after = deliberate_core::Branch {
         parent_id: None,
@@ -441,39 +304,6 @@ pub(crate) async fn a_node_becomes_what_an_update_says(it: Fixture) {
     .await;
     let nodes = it.store.nodes(&"g".into(), Current, ALL).await.unwrap();
     assert_eq!(nodes, [after, node("other", "g", "s")]);
-}
-
-pub(crate) async fn a_session_follows_a_branch_and_lets_go_of_it(it: Fixture) {
-    let follow = |branch: Option<&str>, moment| Change::FollowBranch {
-        session_id: "s".into(),
-        branch_id: branch.map(Into::into),
-        at: moment,
-    };
-    commit(
-        &*it.store,
-        vec![
-            Change::AddSession(full_session("s")),
-            Change::AddBranch(branch("b", "s")),
-            follow(Some("b"), at(20)),
-        ],
-    )
-    .await;
-    let following = Session {
-        active_branch_id: Some("b".into()),
-        updated_at: at(20),
-        ..full_session("s")
-    };
-    assert_eq!(
-        it.store.session(&"s".into()).await.unwrap(),
-        Some(following)
-    );
-
-    commit(&*it.store, vec![follow(None, at(30))]).await;
-    let free = Session {
-        updated_at: at(30),
-        ..full_session("s")
-    };
-    assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(free));
 }
 
 pub(crate) async fn recording_a_call_twice_records_it_once(it: Fixture) {

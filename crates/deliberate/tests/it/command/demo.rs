@@ -1,0 +1,212 @@
+//! `deliberate demo`.
+
+use std::{path::Path, process::Stdio};
+
+use deliberate_testkit::Standin;
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::support::{PROGRAM, Place, Ran, eventually, run, terminate};
+
+/// What is shipped, so that a test can count it.
+const REPLIES: &str = include_str!("../../../src/commands/demo/replies.toml");
+
+/// A place whose temporary things lie in it, too.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.path("tmp")).unwrap();
+    place
+}
+
+fn demo(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = place.command();
+    command
+        .env("TMPDIR", place.path("tmp"))
+        .arg("demo")
+        .args(arguments);
+    command
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+fn assert_nothing_left(place: &Place) {
+    for folder in ["home", "data", "config", "work", "tmp"] {
+        assert!(is_empty(&place.path(folder)), "{folder}");
+    }
+}
+
+fn assert_well(ran: &Ran) {
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+}
+
+/// The output with what differs from run to run, machine to machine and release to release
+/// taken out.
+fn steady(stdout: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in stdout.replace(PROGRAM, "PROGRAM").lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        lines.push(match words.as_slice() {
+            [what, "session", id] if id.len() == 36 => line.replace(id, &format!("{what}-id")),
+            ["Deliberate", version, "offers", count, "tools."] => {
+                line.replace(version, "VERSION").replace(count, "N")
+            }
+            [.., seconds, "seconds."] => line.replace(seconds, "SOME"),
+            _ => line.to_owned(),
+        });
+    }
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn it_plays_in_an_empty_home_and_leaves_nothing_behind() {
+    let place = place();
+    let ran = run(&mut demo(&place, &[])).await;
+    assert_well(&ran);
+    assert_nothing_left(&place);
+    insta::assert_snapshot!("demo", steady(&ran.stdout));
+}
+
+#[tokio::test]
+async fn json_holds_the_ids_and_the_pictures_and_every_shipped_reply_was_given() {
+    let place = place();
+    let ran = run(&mut demo(&place, &["--json"])).await;
+    assert_well(&ran);
+    assert_nothing_left(&place);
+    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for (mode, id) in [("tree", "session_id"), ("graph", "graph_id")] {
+        assert_eq!(shown[mode][id].as_str().unwrap().len(), 36);
+        let mermaid = shown[mode]["mermaid"].as_str().unwrap();
+        assert!(mermaid.starts_with("flowchart TD\n"), "{mermaid}");
+        let text = shown[mode]["text"].as_str().unwrap();
+        assert!(text.contains("├─") && text.contains('★'), "{text}");
+    }
+    assert_ne!(shown["tree"]["session_id"], shown["graph"]["session_id"]);
+    assert_eq!(shown["kept_in"], Value::Null);
+    let shipped = REPLIES.matches("[[reply]]").count();
+    assert_eq!(shown["replies"]["shipped"], shipped);
+    assert_eq!(shown["replies"]["given"], shipped, "a reply is dead");
+}
+
+#[tokio::test]
+async fn kept_sessions_lie_in_ones_own_database_and_can_be_read() {
+    let place = place();
+    let ran = run(&mut demo(&place, &["--keep", "--json"])).await;
+    assert_well(&ran);
+    assert!(is_empty(&place.path("tmp")));
+    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(shown["kept_in"], place.database().to_str().unwrap());
+    let listed = place.json(&["sessions", "list", "--json"]).await;
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    for mode in ["tree", "graph"] {
+        let id = shown[mode]["session_id"].as_str().unwrap();
+        let read = place.json(&["sessions", "show", id, "--json"]).await;
+        assert_eq!(read["session"]["id"], id);
+        let read = place.run(&["sessions", "show", id]).await;
+        assert!(read.stdout.contains(id), "{read:?}");
+    }
+    let again = run(&mut demo(&place, &["--keep"])).await;
+    assert_well(&again);
+    let database = place.database().display().to_string();
+    assert!(again.stdout.contains(&database), "{}", again.stdout);
+    assert!(again.stdout.contains("`deliberate sessions`"));
+    assert!(!again.stdout.contains("left behind"));
+    assert_eq!(place.kept().await.0, 4);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_whatever_keys_and_settings_there_are() {
+    let (place, standin) = (place(), Standin::start().await.unwrap());
+    let settings = "provider = \"anthropic\"\nmodel = \"x\"\n";
+    std::fs::write(place.path("config/own.toml"), settings).unwrap();
+    let mut command = place.asking(&standin);
+    command
+        .env("TMPDIR", place.path("tmp"))
+        .env("DELIBERATE_CONFIG", place.path("config/own.toml"))
+        .env("DELIBERATE_PROVIDER", "langbase")
+        .env("DELIBERATE_DISCOVER", "on")
+        .arg("demo");
+    assert_well(&run(&mut command).await);
+    assert_eq!(standin.requests().len(), 0);
+    assert!(is_empty(&place.path("tmp")) && is_empty(&place.path("data")));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_home_that_can_not_be_written_is_enough() {
+    let place = place();
+    let mut command = demo(&place, &[]);
+    // Not even root can make a folder there.
+    command
+        .env("HOME", "/proc/self")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_CONFIG_HOME");
+    assert_well(&run(&mut command).await);
+    assert_nothing_left(&place);
+
+    let mut command = demo(&place, &["--keep"]);
+    command
+        .env("HOME", "/proc/self")
+        .env_remove("XDG_DATA_HOME");
+    let ran = run(&mut command).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("/proc/self"), "{}", ran.stderr);
+    assert_nothing_left(&place);
+}
+
+#[tokio::test]
+async fn without_a_temporary_folder_it_says_what_to_do() {
+    let place = place();
+    let mut command = demo(&place, &[]);
+    command.env("TMPDIR", place.path("nowhere"));
+    let ran = run(&mut command).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains("TMPDIR") && ran.stderr.contains("--keep"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_reader_that_has_seen_enough_is_no_error_and_leaves_nothing_behind() {
+    let place = place();
+    let mut command = demo(&place, &[]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.kill_on_drop(true).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().await.unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
+    assert_nothing_left(&place);
+}
+
+#[tokio::test]
+async fn stopped_half_way_it_leaves_nothing_behind() {
+    let place = place();
+    let mut command = demo(&place, &[]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = command.kill_on_drop(true).spawn().unwrap();
+    let begun = || !is_empty(&place.path("tmp"));
+    eventually("the demo begins", begun).await;
+    terminate(child.id().unwrap()).await;
+    // It may have ended by itself meanwhile.
+    let code = child.wait().await.unwrap().code();
+    assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    assert_nothing_left(&place);
+}
+
+#[tokio::test]
+async fn it_explains_itself() {
+    let ran = place().run(&["demo", "--help"]).await;
+    assert_well(&ran);
+    insta::assert_snapshot!("help_demo", ran.stdout);
+}

@@ -1,0 +1,271 @@
+//! `reasoning_got_aggregate`: several nodes become one insight.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+
+use deliberate_core::{
+    Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, Requirement, Score,
+    SessionId,
+};
+use deliberate_thinker::Ask;
+use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    THINKS, any_items, any_text, any_texts, load::Whole, new_edge, new_node, problem, shape::Shape,
+    shown,
+};
+use crate::{
+    prompt::{Asking, Freedom},
+    said::{Sure, something},
+    session::metadata,
+};
+
+/// `reasoning_got_aggregate`.
+pub struct GotAggregate;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    graph_id: GraphId,
+    /// Node IDs to aggregate
+    #[schemars(length(min = 2, max = 50))]
+    node_ids: Vec<NodeId>,
+    /// Problem context
+    problem: Option<String>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    graph_id: GraphId,
+    session_id: SessionId,
+    aggregated_node_id: NodeId,
+    content: String,
+    confidence: Score,
+    source_nodes: Vec<NodeId>,
+    synthesis_approach: Option<String>,
+    conflicts_resolved: Vec<String>,
+}
+
+/// What the model is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["thought", "approach", "conflicts_resolved", "contradictions",
+    "confidence_percent"]))]
+struct Insight {
+    /// The merged insight
+    #[schemars(length(min = 1))]
+    #[serde(alias = "content", deserialize_with = "something")]
+    thought: String,
+    /// How they were brought together
+    #[serde(default, alias = "synthesis_approach", deserialize_with = "any_text")]
+    #[schemars(with = "String", length(max = 500))]
+    approach: Option<String>,
+    /// Each disagreement, and how it was settled
+    #[serde(default, deserialize_with = "any_texts")]
+    #[schemars(with = "Vec<String>", length(max = 10), inner(length(max = 300)))]
+    conflicts_resolved: Option<Vec<String>>,
+    /// Nodes that can't both be true
+    #[serde(default, deserialize_with = "any_items")]
+    #[schemars(with = "Vec<Contradiction>", length(max = 10))]
+    contradictions: Option<Vec<Contradiction>>,
+    #[serde(flatten)]
+    sure: Sure,
+}
+
+// Two nodes of which one must be wrong, by the numbers they were shown with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["first", "second", "reason"]))]
+struct Contradiction {
+    first: usize,
+    second: usize,
+    #[serde(default, deserialize_with = "any_text")]
+    #[schemars(with = "String", length(max = 300))]
+    reason: Option<String>,
+}
+
+/// What the ask shows.
+#[derive(Serialize)]
+struct Shown {
+    problem: Option<String>,
+    nodes: Vec<ShownNode>,
+}
+
+#[derive(Serialize)]
+struct ShownNode {
+    number: usize,
+    score: Option<String>,
+    content: String,
+}
+
+static ASK: LazyLock<Asking> = LazyLock::new(|| {
+    let freedom = Freedom {
+        max_tokens: 2_500,
+        temperature: 0.5,
+    };
+    Asking::new::<Insight>("got_aggregate", include_str!("aggregate.md"), freedom)
+});
+
+impl Tool for GotAggregate {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_got_aggregate",
+            title: "Merge nodes",
+            description: "Merge multiple reasoning nodes into a unified insight.",
+            annotations: THINKS,
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let whole = Whole::read(&input.graph_id, call).await?;
+        let sources = sources(&input, call).await?;
+        let depth = sources.iter().map(|node| node.depth).max().unwrap_or(0) + 1;
+        whole.config.check_depth(depth)?;
+        whole.config.room(whole.usable().count())?;
+        let problem = problem(input.problem.as_deref(), &whole.graph, call)?;
+        call.progress(0.0, Some(1.0), "merging");
+        let ask = ask(problem, &sources, call.context_tokens())?;
+        let insight = call.think::<Insight>(ask, None).await?.value;
+        let confidence = insight.sure.score();
+        let kind = NodeKind::Aggregation;
+        let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
+        node.metadata = metadata([
+            ("confidence", json!(confidence)),
+            ("approach", json!(insight.approach)),
+            ("conflicts_resolved", json!(insight.conflicts_resolved)),
+        ]);
+        let mut shape = Shape::of(&whole.edges);
+        let named = insight.contradictions.unwrap_or_default();
+        let mut edges = contradictions(&named, &sources, &whole, &mut shape, call);
+        for source in &sources {
+            let ends = (&source.id, &node.id);
+            if shape.add(ends.0, ends.1) {
+                let kind = EdgeKind::Aggregates;
+                edges.push(new_edge(&whole.graph, kind, ends, confidence, call));
+            }
+        }
+        let output = Output {
+            graph_id: whole.graph.id.clone(),
+            session_id: whole.graph.session_id.clone(),
+            aggregated_node_id: node.id.clone(),
+            content: node.content.clone(),
+            confidence,
+            source_nodes: sources.iter().map(|source| source.id.clone()).collect(),
+            synthesis_approach: insight.approach,
+            conflicts_resolved: insight.conflicts_resolved.unwrap_or_default(),
+        };
+        Ok(Outcome {
+            output,
+            changes: changes(&sources, node, edges, &whole, call).await?,
+            session: Some(whole.graph.session_id),
+        })
+    }
+}
+
+/// The nodes that are named, each once.
+async fn sources(input: &Input, call: &Call) -> Result<Vec<GraphNode>, ToolError> {
+    let mut seen = HashSet::new();
+    let ids: Vec<&NodeId> = input
+        .node_ids
+        .iter()
+        .filter(|id| seen.insert(*id))
+        .collect();
+    if ids.len() < 2 {
+        let rule = "must name at least two different nodes";
+        let issue = Issue::new("node_ids", rule).given(&json!(input.node_ids));
+        return Err(ToolError::Invalid(vec![issue]));
+    }
+    let mut nodes = Vec::with_capacity(ids.len());
+    for id in ids {
+        nodes.push(call.node(id, &input.graph_id).await?);
+    }
+    Ok(nodes)
+}
+
+fn ask(problem: Option<&str>, sources: &[GraphNode], budget: usize) -> Result<Ask, ToolError> {
+    let nodes = sources.iter().zip(1..).map(|(node, number)| ShownNode {
+        number,
+        score: node.score.map(|score| format!("{:.2}", score.get())),
+        content: shown::among(&node.content, sources.len(), budget),
+    });
+    ASK.ask(Shown {
+        problem: shown::problem(problem, budget),
+        nodes: nodes.collect(),
+    })
+}
+
+/// The contradictions that are new, as edges from the older node to the younger: all edges go that
+/// way, so that calls at the same time can't close a cycle between them either.
+fn contradictions(
+    named: &[Contradiction],
+    sources: &[GraphNode],
+    whole: &Whole,
+    shape: &mut Shape,
+    call: &Call,
+) -> Vec<GraphEdge> {
+    let ages: HashMap<&NodeId, usize> = whole.nodes.iter().map(|node| &node.id).zip(0..).collect();
+    let known = whole
+        .edges
+        .iter()
+        .filter(|edge| edge.edge_type == EdgeKind::Contradicts);
+    let mut known: HashSet<(&NodeId, &NodeId)> =
+        known.map(|edge| (&edge.from_node, &edge.to_node)).collect();
+    let numbered = |number: usize| sources.get(number.checked_sub(1)?).map(|node| &node.id);
+    let mut edges = Vec::new();
+    for pair in named {
+        let (Some(one), Some(other)) = (numbered(pair.first), numbered(pair.second)) else {
+            continue;
+        };
+        let (Some(age), Some(other_age)) = (ages.get(one), ages.get(other)) else {
+            continue;
+        };
+        let ends = if age < other_age {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        if known.insert(ends) && shape.add(ends.0, ends.1) {
+            let kind = EdgeKind::Contradicts;
+            let mut edge = new_edge(&whole.graph, kind, ends, Score::ONE, call);
+            edge.metadata = metadata([("reason", json!(pair.reason))]);
+            edges.push(edge);
+        }
+    }
+    edges
+}
+
+async fn changes(
+    sources: &[GraphNode],
+    node: GraphNode,
+    edges: Vec<GraphEdge>,
+    whole: &Whole,
+    call: &Call,
+) -> Result<Vec<Change>, ToolError> {
+    let usable = |node: &GraphNode| Change::Require(Requirement::UsableNode(node.id.clone()));
+    let mut changes: Vec<Change> = sources.iter().map(usable).collect();
+    changes.push(Change::AddNode(node));
+    changes.extend(edges.into_iter().map(Change::AddEdge));
+    for source in sources {
+        // As it is by now: it may have been scored while the model thought.
+        let mut source = call.node(&source.id, &whole.graph.id).await?;
+        if source.is_active {
+            source.is_active = false;
+            changes.push(Change::UpdateNode(source));
+        }
+    }
+    changes.push(Change::Require(Requirement::NodesAtMost {
+        graph_id: whole.graph.id.clone(),
+        most: whole.config.max_nodes,
+    }));
+    Ok(changes)
+}

@@ -1,0 +1,107 @@
+//! The limits of a graph: as they are given, as they are obeyed, and what is said at them.
+
+use deliberate_core::{Graph, Score};
+use deliberate_toolkit::ToolError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Continuations where nobody said how many.
+const DEFAULT_K: u32 = 3;
+
+/// The most continuations that can be asked for at once.
+const MOST_BRANCHES: u32 = 10;
+
+/// Limits as a caller gives them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    #[schemars(range(min = 1, max = 100))]
+    max_depth: Option<u32>,
+    /// Most and default k
+    #[schemars(range(min = 1, max = 10))]
+    max_branches: Option<u32>,
+    prune_threshold: Option<Score>,
+    #[schemars(range(min = 2, max = 1000))]
+    max_nodes: Option<u32>,
+}
+
+/// Limits as they are obeyed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Config {
+    pub(super) max_depth: u32,
+    pub(super) max_branches: u32,
+    pub(super) default_k: u32,
+    pub(super) prune_threshold: Score,
+    pub(super) max_nodes: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_depth: 10,
+            max_branches: MOST_BRANCHES,
+            default_k: DEFAULT_K,
+            prune_threshold: Score::clamped(0.3),
+            max_nodes: 100,
+        }
+    }
+}
+
+impl From<Wanted> for Config {
+    fn from(wanted: Wanted) -> Self {
+        let usual = Self::default();
+        Self {
+            max_depth: wanted.max_depth.unwrap_or(usual.max_depth),
+            max_branches: wanted.max_branches.unwrap_or(usual.max_branches),
+            default_k: wanted.max_branches.unwrap_or(usual.default_k),
+            prune_threshold: wanted.prune_threshold.unwrap_or(usual.prune_threshold),
+            max_nodes: wanted.max_nodes.unwrap_or(usual.max_nodes),
+        }
+    }
+}
+
+impl Config {
+    /// The limits of a graph. One that was imported has none of its own.
+    pub(super) fn of(graph: &Graph) -> Self {
+        serde_json::from_value(graph.config.clone()).unwrap_or_default()
+    }
+
+    /// How many continuations a call gets.
+    pub(super) fn k(&self, wanted: Option<u32>) -> Result<u32, ToolError> {
+        let k = wanted.unwrap_or(self.default_k);
+        if k <= self.max_branches {
+            return Ok(k);
+        }
+        let most = self.max_branches;
+        Err(ToolError::LimitReached {
+            what: format!("k is {k}, and this graph allows {most} continuations at once"),
+            instead: "Ask for fewer; max_branches was set when the graph was made.",
+        })
+    }
+
+    /// Whether a node may be this deep.
+    pub(super) fn check_depth(&self, depth: i64) -> Result<(), ToolError> {
+        if depth <= i64::from(self.max_depth) {
+            return Ok(());
+        }
+        let most = self.max_depth;
+        Err(ToolError::LimitReached {
+            what: format!("the new node would be at depth {depth}, and this graph ends at {most}"),
+            instead: "Work on a node that is less deep, or finish with reasoning_got_finalize.",
+        })
+    }
+
+    /// How many more nodes there may be beside `nodes`; at least one, or it is an error.
+    pub(super) fn room(&self, nodes: usize) -> Result<u32, ToolError> {
+        let room = u32::try_from(nodes).map_or(0, |nodes| self.max_nodes.saturating_sub(nodes));
+        if room > 0 {
+            return Ok(room);
+        }
+        let most = self.max_nodes;
+        Err(ToolError::LimitReached {
+            what: format!("the graph has {nodes} nodes, and its limit is {most}"),
+            instead: "Make room with reasoning_got_prune, or finish with reasoning_got_finalize.",
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! `reasoning_got_finalize`: where the graph ends, and what it came to.
+
+use std::{cmp::Ordering, collections::HashSet};
+
+use deliberate_core::{
+    Change, GraphId, GraphNode, NodeId, NodeKind, Requirement, Score, SessionId,
+};
+use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    MARKS,
+    load::{Whole, is_root},
+};
+
+/// Conclusions that are chosen where none are named.
+const CHOSEN: usize = 3;
+
+/// `reasoning_got_finalize`.
+pub struct GotFinalize;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    graph_id: GraphId,
+    /// Node IDs to mark as terminal (default: the best)
+    #[schemars(length(max = 100))]
+    terminal_node_ids: Option<Vec<NodeId>>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    graph_id: GraphId,
+    session_id: SessionId,
+    terminal_count: usize,
+    conclusions: Vec<Conclusion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+// A node the graph ends with.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Conclusion {
+    node_id: NodeId,
+    content: String,
+    score: Option<Score>,
+    depth: i64,
+    #[schemars(with = "String")]
+    node_type: NodeKind,
+}
+
+impl Tool for GotFinalize {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_got_finalize",
+            title: "Conclude a graph",
+            description: "Mark terminal nodes and retrieve final conclusions from the reasoning \
+                          graph.",
+            annotations: MARKS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let whole = Whole::read(&input.graph_id, call).await?;
+        let named = input.terminal_node_ids.unwrap_or_default();
+        let terminal = if named.is_empty() {
+            chosen(&whole)
+        } else {
+            self::named(&named, &whole, call).await?
+        };
+        let mut changes = Vec::new();
+        for node in terminal.iter().filter(|node| !node.is_terminal) {
+            changes.push(Change::Require(Requirement::UsableNode(node.id.clone())));
+            changes.push(Change::UpdateNode(GraphNode {
+                is_terminal: true,
+                is_active: false,
+                ..node.clone()
+            }));
+        }
+        let nothing = "There is no node to conclude with yet; continue the root first.";
+        Ok(Outcome {
+            session: Some(whole.graph.session_id.clone()),
+            output: Output {
+                graph_id: whole.graph.id,
+                session_id: whole.graph.session_id,
+                terminal_count: terminal.len(),
+                note: terminal.is_empty().then_some(nothing),
+                conclusions: terminal.into_iter().map(Conclusion::from).collect(),
+            },
+            changes,
+        })
+    }
+}
+
+impl From<GraphNode> for Conclusion {
+    fn from(node: GraphNode) -> Self {
+        Self {
+            node_id: node.id,
+            content: node.content,
+            score: node.score,
+            depth: node.depth,
+            node_type: node.node_type,
+        }
+    }
+}
+
+/// The nodes that are named, each once.
+async fn named(ids: &[NodeId], whole: &Whole, call: &Call) -> Result<Vec<GraphNode>, ToolError> {
+    let mut seen = HashSet::new();
+    let is_alone = whole.usable().count() == 1;
+    let mut nodes = Vec::with_capacity(ids.len());
+    for id in ids.iter().filter(|id| seen.insert(*id)) {
+        let node = call.node(id, &whole.graph.id).await?;
+        if is_root(&node) && !is_alone {
+            let rule = "must not name the root of a graph that has other nodes";
+            let issue = Issue::new("terminal_node_ids", rule).given(&json!(id));
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+/// The conclusions there are; else the best nodes; else, where nothing is scored, the deepest that
+/// are still worked on.
+fn chosen(whole: &Whole) -> Vec<GraphNode> {
+    let ordered = |nodes: &mut Vec<&GraphNode>| nodes.sort_by(|a, b| better_first(a, b));
+    let mut terminal: Vec<&GraphNode> = whole.usable().filter(|node| node.is_terminal).collect();
+    if !terminal.is_empty() {
+        ordered(&mut terminal);
+        return terminal.into_iter().cloned().collect();
+    }
+    let others = || whole.usable().filter(|node| !is_root(node));
+    let mut best: Vec<&GraphNode> = others().filter(|node| node.score.is_some()).collect();
+    if best.is_empty() {
+        let mut open: Vec<&GraphNode> = others().filter(|node| node.is_active).collect();
+        if open.is_empty() {
+            open = others().collect();
+        }
+        let deepest = open.iter().map(|node| node.depth).max();
+        best = open;
+        best.retain(|node| Some(node.depth) == deepest);
+    }
+    ordered(&mut best);
+    best.into_iter().take(CHOSEN).cloned().collect()
+}
+
+/// By score, then by depth; the order is stable, so the older comes first.
+fn better_first(a: &GraphNode, b: &GraphNode) -> Ordering {
+    let score = |node: &GraphNode| node.score.map_or(-1.0, Score::get);
+    let by_score = score(b).total_cmp(&score(a));
+    by_score.then_with(|| b.depth.cmp(&a.depth))
+}

@@ -1,0 +1,261 @@
+//! `reasoning_got_init`: a graph begins with a root.
+
+use deliberate_core::{
+    Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId,
+};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{
+    config::{Config, Wanted},
+    generate::{Continuation, Source, grow},
+    new_node,
+};
+use crate::session::{Home, WorksOn, known};
+
+/// `reasoning_got_init`.
+pub struct GotInit;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Initial thought content for root node
+    #[schemars(length(min = 1))]
+    content: String,
+    /// Graph session to add to
+    session_id: Option<SessionId>,
+    /// Problem description for context
+    problem: Option<String>,
+    /// Graph configuration
+    config: Option<Wanted>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    graph_id: GraphId,
+    session_id: SessionId,
+    root_node_id: NodeId,
+    content: String,
+    confidence: Score,
+    #[schemars(with = "Map<String, Value>")]
+    config: Config,
+}
+
+impl Tool for GotInit {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_got_init",
+            title: "Begin a graph of thoughts",
+            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
+                          problems whose partial answers are compared, merged and improved.",
+            annotations: Annotations {
+                read_only: false,
+                destructive: false,
+                idempotent: false,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let session = match &input.session_id {
+            Some(id) => Some(known(id, WorksOn::Mode(Mode::Got), call).await?),
+            None => None,
+        };
+        let config = Config::from(input.config.unwrap_or_default());
+        let problem = input.problem.as_deref();
+        let start = Start::new(&input.content, problem, config, session, call)?;
+        let mut changes = start.changes();
+        changes.push(Change::AddNode(start.root.clone()));
+        Ok(Outcome {
+            session: Some(start.home.id()),
+            output: Output {
+                graph_id: start.graph.id,
+                session_id: start.home.id(),
+                root_node_id: start.root.id,
+                content: start.root.content,
+                confidence: Score::DEFAULT_CONFIDENCE,
+                config: start.config,
+            },
+            changes,
+        })
+    }
+}
+
+/// A graph that begins, not stored yet.
+struct Start {
+    home: Home,
+    graph: Graph,
+    config: Config,
+    root: GraphNode,
+}
+
+impl Start {
+    fn new(
+        content: &str,
+        problem: Option<&str>,
+        config: Config,
+        session: Option<Session>,
+        call: &Call,
+    ) -> Result<Self, ToolError> {
+        let content = call.checked_content("content", content)?;
+        if let Some(problem) = problem {
+            call.checked_content("problem", problem)?;
+        }
+        let home = Home::of(session, Mode::Got, content, call);
+        let now = call.now();
+        let graph = Graph {
+            id: call.fresh(),
+            session_id: home.id(),
+            problem: problem.map(str::to_owned),
+            config: json!(config),
+            set_aside: false,
+            created_at: now,
+            updated_at: now,
+        };
+        let root = new_node(&graph, NodeKind::Root, 0, content.to_owned(), call);
+        Ok(Self {
+            home,
+            graph,
+            config,
+            root,
+        })
+    }
+
+    /// What has to be done before the root can be added.
+    fn changes(&self) -> Vec<Change> {
+        let mut changes = self.home.changes();
+        changes.push(Change::AddGraph(self.graph.clone()));
+        changes
+    }
+}
+
+/// A graph that was begun and grown in one call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[allow(dead_code, reason = "reasoning_auto answers it")]
+pub(crate) struct Grown {
+    pub(crate) graph_id: GraphId,
+    pub(crate) session_id: SessionId,
+    pub(crate) root_node_id: NodeId,
+    pub(crate) continuations: Vec<Continuation>,
+    pub(crate) count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+}
+
+/// Begins a graph with the usual limits, in a session or in a new one, and continues its root. The
+/// caller has made sure that the session is one for graphs.
+#[allow(dead_code, reason = "reasoning_auto calls it")]
+pub(crate) async fn start_and_grow(
+    content: &str,
+    problem: Option<&str>,
+    session: Option<Session>,
+    call: &Call,
+) -> Result<Outcome<Grown>, ToolError> {
+    let mut start = Start::new(content, problem, Config::default(), session, call)?;
+    let source = Source {
+        graph: &start.graph,
+        problem,
+        line: &[],
+        node: &start.root,
+        continuations: &[],
+    };
+    let growth = grow(&source, start.config.default_k, call).await?;
+    start.root.is_active = growth.nodes.is_empty();
+    let mut changes = start.changes();
+    changes.push(Change::AddNode(start.root.clone()));
+    changes.extend(growth.changes());
+    Ok(Outcome {
+        session: Some(start.home.id()),
+        output: Grown {
+            graph_id: start.graph.id,
+            session_id: start.home.id(),
+            root_node_id: start.root.id,
+            count: growth.answers.len(),
+            note: growth.note(),
+            continuations: growth.answers,
+        },
+        changes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use deliberate_core::{SystemClock, SystemIds};
+    use deliberate_store::{
+        Page, Store, Which,
+        sqlite::{Durability, SqliteOptions, SqliteStore},
+    };
+    use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry};
+
+    use super::*;
+
+    /// Calls [`start_and_grow`] as a tool.
+    struct Whole;
+
+    impl Tool for Whole {
+        type Input = Input;
+        type Output = Grown;
+
+        fn about(&self) -> About {
+            About {
+                name: "whole",
+                thinks: true,
+                ..GotInit.about()
+            }
+        }
+
+        async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Grown>, ToolError> {
+            start_and_grow(&input.content, input.problem.as_deref(), None, call).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_graph_begins_and_grows_in_one_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
+            path: folder.path().join("store.db"),
+            readers: 1,
+            durability: Durability::Relaxed,
+        }));
+        let registry = Registry::new(Parts {
+            store: store.clone(),
+            minds: Arc::new(OneMind(None)),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            bounds: Bounds::default(),
+        });
+        let registry = registry.with(Whole);
+        let call = |tool, arguments| registry.call(tool, arguments, Caller::default());
+        let needs = match call("whole", json!({ "content": "the root" })).await {
+            Ok(Answer::NeedsReply(needs)) => needs,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(needs.asks.len(), 3);
+        let replies = ["one", "two", "Two"].map(|text| json!({ "thought": text }));
+        let resume = json!({ "id": needs.id, "replies": replies });
+        let output = match call("reasoning_resume", resume).await {
+            Ok(Answer::Done(output)) => output,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(output["count"], 2);
+        let graph = output["graph_id"].as_str().unwrap().into();
+        let all = Page::first(10);
+        let nodes = store.nodes(&graph, Which::Current, all).await.unwrap();
+        let depths: Vec<_> = nodes.iter().map(|it| (it.depth, it.is_active)).collect();
+        assert_eq!(depths, [(0, false), (1, true), (1, true)]);
+        let edges = store.edges(&graph, Which::Current, all).await.unwrap();
+        assert_eq!(edges.len(), 2);
+    }
+}

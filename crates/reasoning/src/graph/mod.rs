@@ -1,0 +1,152 @@
+//! Graph of Thoughts: thoughts that are continued, scored, merged, made better and given up, each
+//! by a tool of its own. A graph has an id and limits of its own, and obeys them.
+
+mod aggregate;
+mod config;
+mod finalize;
+mod generate;
+mod init;
+mod load;
+mod prune;
+mod refine;
+mod score;
+mod shape;
+mod shown;
+mod state;
+
+use deliberate_core::{EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
+use deliberate_toolkit::{Annotations, Call, ToolError};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::said::says_nothing;
+
+pub use aggregate::GotAggregate;
+pub use finalize::GotFinalize;
+pub use generate::GotGenerate;
+pub use init::GotInit;
+pub use prune::GotPrune;
+pub use refine::GotRefine;
+pub use score::GotScore;
+pub use state::GotState;
+
+#[allow(unused_imports, reason = "reasoning_auto begins a graph through it")]
+pub(crate) use init::{Grown, start_and_grow};
+
+/// What a tool that thinks about a graph does to the world.
+const THINKS: Annotations = Annotations {
+    read_only: false,
+    destructive: false,
+    idempotent: false,
+    open_world: true,
+};
+
+/// What a tool that only marks nodes does: again is the same.
+const MARKS: Annotations = Annotations {
+    read_only: false,
+    destructive: false,
+    idempotent: true,
+    open_world: false,
+};
+
+/// The problem a call is about: the one it names, else the one the graph was made for.
+fn problem<'a>(
+    named: Option<&'a str>,
+    graph: &'a Graph,
+    call: &Call,
+) -> Result<Option<&'a str>, ToolError> {
+    match named {
+        Some(problem) => call.checked_content("problem", problem).map(Some),
+        None => Ok(graph.problem.as_deref()),
+    }
+}
+
+/// A new node of a graph: active, without a score.
+fn new_node(graph: &Graph, kind: NodeKind, depth: i64, content: String, call: &Call) -> GraphNode {
+    GraphNode {
+        id: call.fresh(),
+        graph_id: graph.id.clone(),
+        session_id: graph.session_id.clone(),
+        content,
+        node_type: kind,
+        score: None,
+        depth,
+        is_active: true,
+        is_terminal: false,
+        pruned: false,
+        set_aside: false,
+        created_at: call.now(),
+        metadata: None,
+    }
+}
+
+/// A new edge between nodes of a graph.
+fn new_edge(
+    graph: &Graph,
+    kind: EdgeKind,
+    (from, to): (&NodeId, &NodeId),
+    weight: Score,
+    call: &Call,
+) -> GraphEdge {
+    GraphEdge {
+        id: call.fresh(),
+        graph_id: graph.id.clone(),
+        from_node: from.clone(),
+        to_node: to.clone(),
+        edge_type: kind,
+        weight,
+        created_at: call.now(),
+        metadata: None,
+    }
+}
+
+/// Notes something about a node beside what was noted before.
+fn note(node: &mut GraphNode, name: &str, value: Value) {
+    if value.is_null() {
+        return;
+    }
+    let mut fields = match node.metadata.take() {
+        Some(Value::Object(fields)) => fields,
+        // Imported nodes may carry anything.
+        Some(other) => Map::from_iter([("earlier".to_owned(), other)]),
+        None => Map::new(),
+    };
+    fields.insert(name.to_owned(), value);
+    node.metadata = Some(Value::Object(fields));
+}
+
+/// Text that need not be there. What is no text says nothing; it must not cost the rest.
+fn any_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let written = Value::deserialize(deserializer)?;
+    let text = written.as_str().filter(|text| !says_nothing(text));
+    Ok(text.map(|text| text.trim().to_owned()))
+}
+
+/// What can be understood of a list; the rest is left out.
+fn any_items<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let items = match Value::deserialize(deserializer)? {
+        Value::Array(items) => items,
+        Value::Null => return Ok(None),
+        one => vec![one],
+    };
+    let understood = items.into_iter().map(serde_json::from_value);
+    Ok(Some(understood.filter_map(Result::ok).collect()))
+}
+
+/// A text of a list that may hold blanks; [`any_items`] leaves those out.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Said(#[serde(deserialize_with = "crate::said::something")] String);
+
+/// The texts of a list, without what says nothing.
+fn any_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let said: Option<Vec<Said>> = any_items(deserializer)?;
+    Ok(said.map(|said| said.into_iter().map(|Said(text)| text).collect()))
+}
+
+/// A number from 0 to 1 without the dust of binary fractions.
+fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

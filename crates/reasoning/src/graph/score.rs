@@ -1,0 +1,220 @@
+//! `reasoning_got_score`: how good a node is, by four measures.
+
+use std::sync::LazyLock;
+
+use deliberate_core::{
+    Change, GraphId, GraphNode, ModelScore, NodeId, Percent, Requirement, Score, SessionId,
+};
+use deliberate_thinker::Ask;
+use deliberate_toolkit::{About, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{THINKS, any_text, load::Whole, note, problem, rounded, shown::Around};
+use crate::prompt::{Asking, Freedom};
+
+/// From this score on a node may be where the graph ends.
+const GOOD_ENOUGH: f64 = 0.8;
+
+/// `reasoning_got_score`.
+pub struct GotScore;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    graph_id: GraphId,
+    node_id: NodeId,
+    /// Problem context
+    problem: Option<String>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    graph_id: GraphId,
+    session_id: SessionId,
+    node_id: NodeId,
+    overall_score: Score,
+    breakdown: Breakdown,
+    rationale: Option<String>,
+    weakest_point: Option<String>,
+    is_terminal_candidate: bool,
+}
+
+// The four measures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Breakdown {
+    relevance: Score,
+    validity: Score,
+    depth: Score,
+    novelty: Score,
+}
+
+impl Breakdown {
+    /// Their mean, whatever a model makes of them.
+    pub(super) fn overall(&self) -> Score {
+        let sum = self.relevance.get() + self.validity.get() + self.depth.get();
+        Score::clamped(rounded((sum + self.novelty.get()) / 4.0))
+    }
+}
+
+/// A judgement of a node, of which nothing is missing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Written")]
+pub(super) struct Judgement {
+    pub(super) parts: Breakdown,
+    rationale: Option<String>,
+    weakest_point: Option<String>,
+}
+
+/// What the model is asked for. The names without `_percent` are what pipes written for the
+/// original server answer; they are understood but not asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["relevance_percent", "validity_percent", "depth_percent",
+    "novelty_percent", "rationale", "weakest_point"]))]
+struct Written {
+    /// How much it helps with the problem
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    relevance_percent: Option<Percent>,
+    /// Whether it is true and follows
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    validity_percent: Option<Percent>,
+    /// How far it goes beneath the surface
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    depth_percent: Option<Percent>,
+    /// What it adds to the line before it
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    novelty_percent: Option<Percent>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[schemars(skip)]
+    relevance: Option<ModelScore>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[schemars(skip)]
+    validity: Option<ModelScore>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[schemars(skip)]
+    depth: Option<ModelScore>,
+    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[schemars(skip)]
+    novelty: Option<ModelScore>,
+    /// Why
+    #[serde(default, deserialize_with = "any_text")]
+    #[schemars(with = "String", length(max = 500))]
+    rationale: Option<String>,
+    /// What is most wrong with it
+    #[serde(default, deserialize_with = "any_text")]
+    #[schemars(with = "String", length(max = 300))]
+    weakest_point: Option<String>,
+}
+
+impl TryFrom<Written> for Judgement {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let measure = |percent: Option<Percent>, plain: Option<ModelScore>, name: &str| {
+            let score = percent.map(|it| it.0).or(plain.map(|it| it.0));
+            score.ok_or_else(|| format!("`{name}` must be a whole number from 0 to 100"))
+        };
+        Ok(Self {
+            parts: Breakdown {
+                relevance: measure(
+                    written.relevance_percent,
+                    written.relevance,
+                    "relevance_percent",
+                )?,
+                validity: measure(
+                    written.validity_percent,
+                    written.validity,
+                    "validity_percent",
+                )?,
+                depth: measure(written.depth_percent, written.depth, "depth_percent")?,
+                novelty: measure(written.novelty_percent, written.novelty, "novelty_percent")?,
+            },
+            rationale: written.rationale,
+            weakest_point: written.weakest_point,
+        })
+    }
+}
+
+impl Judgement {
+    /// Notes the judgement on the node it is about.
+    pub(super) fn note_on(&self, node: &mut GraphNode) {
+        node.score = Some(self.parts.overall());
+        note(node, "score_parts", json!(self.parts));
+        note(node, "score_rationale", json!(self.rationale));
+        note(node, "weakest_point", json!(self.weakest_point));
+    }
+}
+
+/// A judge must not be inventive.
+static ASK: LazyLock<Asking> = LazyLock::new(|| {
+    let freedom = Freedom {
+        max_tokens: 1_000,
+        temperature: 0.2,
+    };
+    Asking::new::<Written>("got_score", include_str!("score.md"), freedom)
+});
+
+/// The question how good something is.
+pub(super) fn ask(around: &Around, key: &str) -> Result<Ask, ToolError> {
+    Ok(Ask {
+        key: key.to_owned(),
+        ..ASK.ask(around)?
+    })
+}
+
+impl Tool for GotScore {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_got_score",
+            title: "Score a node",
+            description: "Score a node's quality based on relevance, validity, depth, and novelty.",
+            annotations: THINKS,
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let whole = Whole::read(&input.graph_id, call).await?;
+        let node = call.node(&input.node_id, &input.graph_id).await?;
+        let problem = problem(input.problem.as_deref(), &whole.graph, call)?;
+        let line = whole.line_to(&node);
+        let around = Around::new(problem, &line, &node.content, call.context_tokens());
+        call.progress(0.0, Some(1.0), "judging");
+        let answer = call
+            .think::<Judgement>(ask(&around, "got_score")?, None)
+            .await?;
+        let judgement = answer.value;
+        let overall = judgement.parts.overall();
+        // As it is by now: it may have been continued while the model thought.
+        let mut node = call.node(&input.node_id, &input.graph_id).await?;
+        judgement.note_on(&mut node);
+        Ok(Outcome {
+            session: Some(whole.graph.session_id.clone()),
+            output: Output {
+                graph_id: whole.graph.id,
+                session_id: whole.graph.session_id,
+                node_id: node.id.clone(),
+                overall_score: overall,
+                breakdown: judgement.parts,
+                rationale: judgement.rationale,
+                weakest_point: judgement.weakest_point,
+                is_terminal_candidate: overall.get() >= GOOD_ENOUGH && node.depth >= 1,
+            },
+            changes: vec![
+                Change::Require(Requirement::UsableNode(node.id.clone())),
+                Change::UpdateNode(node),
+            ],
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! The shape of a graph: which node is reached from which.
+
+use std::collections::HashMap;
+
+use deliberate_core::{GraphEdge, NodeId};
+use petgraph::{
+    algo::{has_path_connecting, toposort},
+    graph::{DiGraph, NodeIndex},
+};
+
+/// Edges without what they say.
+#[derive(Default)]
+pub(super) struct Shape {
+    graph: DiGraph<(), ()>,
+    places: HashMap<NodeId, NodeIndex>,
+}
+
+impl Shape {
+    pub(super) fn of<'a>(edges: impl IntoIterator<Item = &'a GraphEdge>) -> Self {
+        let mut shape = Self::default();
+        for edge in edges {
+            let (from, to) = (shape.place(&edge.from_node), shape.place(&edge.to_node));
+            shape.graph.add_edge(from, to, ());
+        }
+        shape
+    }
+
+    fn place(&mut self, node: &NodeId) -> NodeIndex {
+        if let Some(place) = self.places.get(node) {
+            return *place;
+        }
+        let place = self.graph.add_node(());
+        self.places.insert(node.clone(), place);
+        place
+    }
+
+    /// Whether following edges can lead back to where one was. Not by `is_cyclic_directed`, which
+    /// calls itself for every step down a long line.
+    pub(super) fn has_cycle(&self) -> bool {
+        toposort(&self.graph, None).is_err()
+    }
+
+    /// Adds an edge, unless it would close a cycle. Says whether it did.
+    pub(super) fn add(&mut self, from: &NodeId, to: &NodeId) -> bool {
+        let (from, to) = (self.place(from), self.place(to));
+        if has_path_connecting(&self.graph, to, from, None) {
+            return false;
+        }
+        self.graph.add_edge(from, to, ());
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_that_closes_a_cycle_is_not_added() {
+        let [a, b, c] = ["a", "b", "c"].map(NodeId::from);
+        let mut shape = Shape::default();
+        assert!(shape.add(&a, &b) && shape.add(&b, &c) && shape.add(&a, &c));
+        assert!(!shape.add(&c, &a));
+        assert!(!shape.add(&b, &b));
+        assert!(!shape.has_cycle());
+    }
+
+    #[test]
+    fn a_very_long_line_is_no_cycle_and_its_closing_is() {
+        let ids: Vec<NodeId> = (0..20_000).map(|n| n.to_string().into()).collect();
+        let mut shape = Shape::default();
+        let places: Vec<_> = ids.iter().map(|id| shape.place(id)).collect();
+        for pair in places.windows(2) {
+            shape.graph.add_edge(pair[0], pair[1], ());
+        }
+        assert!(!shape.has_cycle());
+        shape.graph.add_edge(places[19_999], places[0], ());
+        assert!(shape.has_cycle());
+    }
+}

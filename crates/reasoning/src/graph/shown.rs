@@ -1,0 +1,98 @@
+//! What an ask shows of a graph: the problem, the line that leads to a node, the node. Each has its
+//! share of the call's budget, so that none pushes out the others.
+
+use deliberate_core::{GraphNode, approximate_tokens, cut_to_tokens};
+use serde::Serialize;
+
+/// Parts the budget is divided into: problem, line, node, and what stands beside the node.
+const PARTS: usize = 4;
+
+/// The tags around a text take about this many tokens.
+const FRAME: usize = 8;
+
+/// A node and what leads to it.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Around {
+    problem: Option<String>,
+    /// From the root on.
+    line: Vec<String>,
+    /// Whether nodes between the root and the others are left out.
+    gap: bool,
+    content: String,
+}
+
+impl Around {
+    pub(super) fn new(
+        problem: Option<&str>,
+        line: &[&GraphNode],
+        content: &str,
+        budget: usize,
+    ) -> Self {
+        let share = budget / PARTS;
+        let (line, gap) = bounded_line(line, share);
+        Self {
+            problem: problem.map(|problem| cut_to_tokens(problem, share)),
+            line,
+            gap,
+            content: cut_to_tokens(content, share),
+        }
+    }
+}
+
+/// The root and the nodes nearest to the end of the line.
+fn bounded_line(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
+    let Some((root, rest)) = line.split_first() else {
+        return (Vec::new(), false);
+    };
+    let one = budget / 3;
+    let root = cut_to_tokens(&root.content, one);
+    let mut left = budget.saturating_sub(tokens(&root));
+    let mut nearest = Vec::new();
+    for node in rest.iter().rev() {
+        let text = cut_to_tokens(&node.content, one);
+        let Some(rest) = left.checked_sub(tokens(&text)) else {
+            break;
+        };
+        left = rest;
+        nearest.push(text);
+    }
+    let gap = nearest.len() < rest.len();
+    nearest.push(root);
+    nearest.reverse();
+    (nearest, gap)
+}
+
+/// Texts that stand beside each other, the latest that fit, oldest first.
+pub(super) fn beside<'a>(
+    nodes: impl DoubleEndedIterator<Item = &'a GraphNode>,
+    budget: usize,
+) -> Vec<String> {
+    let share = budget / PARTS;
+    let mut left = share;
+    let mut texts = Vec::new();
+    for node in nodes.rev() {
+        let text = cut_to_tokens(&node.content, share / 8);
+        let Some(rest) = left.checked_sub(tokens(&text)) else {
+            break;
+        };
+        left = rest;
+        texts.push(text);
+    }
+    texts.reverse();
+    texts
+}
+
+/// A text cut to an equal share among `count`, of all of the budget but the problem's.
+pub(super) fn among(text: &str, count: usize, budget: usize) -> String {
+    let share = (budget - budget / PARTS) / count.max(1);
+    cut_to_tokens(text, share.saturating_sub(FRAME))
+}
+
+/// The problem, cut to its share.
+pub(super) fn problem(text: Option<&str>, budget: usize) -> Option<String> {
+    text.map(|text| cut_to_tokens(text, budget / PARTS))
+}
+
+fn tokens(text: &str) -> usize {
+    approximate_tokens(text) + FRAME
+}

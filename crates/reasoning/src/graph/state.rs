@@ -1,0 +1,118 @@
+//! `reasoning_got_state`: what a graph is like now.
+
+use deliberate_core::{GraphId, GraphNode, NodeId, Score, SessionId};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    config::Config,
+    load::{Whole, is_root},
+    shape::Shape,
+};
+
+/// Ids listed of each kind at the most.
+const MOST_IDS: usize = 50;
+
+/// `reasoning_got_state`.
+pub struct GotState;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    graph_id: GraphId,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    graph_id: GraphId,
+    session_id: SessionId,
+    node_count: usize,
+    edge_count: usize,
+    max_depth: i64,
+    active_nodes: usize,
+    terminal_nodes: usize,
+    has_cycle: bool,
+    pruned_nodes: usize,
+    problem: Option<String>,
+    #[schemars(with = "Map<String, Value>")]
+    config: Config,
+    best_node_id: Option<NodeId>,
+    root_node_ids: Vec<NodeId>,
+    active_node_ids: Vec<NodeId>,
+    terminal_node_ids: Vec<NodeId>,
+}
+
+impl Tool for GotState {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_got_state",
+            title: "Look at a graph",
+            description: "Get the current state of the reasoning graph including node counts and \
+                          structure.",
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let whole = Whole::read(&input.graph_id, call).await?;
+        let usable = whole.usable_by_id();
+        let between = whole.edges.iter().filter(|edge| {
+            usable.contains_key(&edge.from_node) && usable.contains_key(&edge.to_node)
+        });
+        let count = |is: fn(&GraphNode) -> bool| whole.usable().filter(|node| is(node)).count();
+        let ids = |is: fn(&GraphNode) -> bool| {
+            let those = whole.usable().filter(|node| is(node));
+            those.take(MOST_IDS).map(|node| node.id.clone()).collect()
+        };
+        let output = Output {
+            graph_id: whole.graph.id.clone(),
+            session_id: whole.graph.session_id.clone(),
+            node_count: usable.len(),
+            edge_count: between.count(),
+            max_depth: whole.usable().map(|node| node.depth).max().unwrap_or(0),
+            active_nodes: count(|node| node.is_active),
+            terminal_nodes: count(|node| node.is_terminal),
+            has_cycle: Shape::of(&whole.edges).has_cycle(),
+            pruned_nodes: whole.nodes.len() - usable.len(),
+            problem: whole.graph.problem.clone(),
+            config: whole.config.clone(),
+            best_node_id: best(&whole),
+            root_node_ids: ids(is_root),
+            active_node_ids: ids(|node| node.is_active),
+            terminal_node_ids: ids(|node| node.is_terminal),
+        };
+        Ok(Outcome {
+            output,
+            changes: Vec::new(),
+            session: Some(whole.graph.session_id.clone()),
+        })
+    }
+}
+
+/// The node with the highest score; the older of two.
+fn best(whole: &Whole) -> Option<NodeId> {
+    let scored = whole.usable().filter(|node| node.score.is_some());
+    let score = |node: &GraphNode| node.score.map_or(0.0, Score::get);
+    let best = scored.reduce(|best, node| {
+        if score(node) > score(best) {
+            node
+        } else {
+            best
+        }
+    });
+    best.map(|node| node.id.clone())
+}

@@ -1,0 +1,271 @@
+//! `reasoning_got_generate`: new nodes, and the limits they keep.
+
+use deliberate_core::{EdgeKind, NodeKind, Score};
+use deliberate_store::Page;
+use deliberate_toolkit::Answer;
+use serde_json::{Value, json};
+
+use crate::{
+    desk::{Desk, says},
+    graph_kit::{begun, edges, grown, judged, node, nodes, stored, thought},
+};
+
+async fn generate(desk: &Desk, graph: &Value, node: &Value, k: Value) -> Value {
+    let mut arguments = json!({ "graph_id": graph, "node_id": node });
+    if !k.is_null() {
+        arguments["k"] = k;
+    }
+    desk.done("reasoning_got_generate", arguments).await
+}
+
+#[tokio::test]
+async fn a_node_gets_its_continuations() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    desk.will_say([
+        thought("one"),
+        says(r#"{"thought": "two", "kind": "poem", "confidence_percent": "85%"}"#),
+        says(
+            r#"```json
+            {"content": "three", "kind": "Conclusion", "confidence": 0.4, "rationale": 7}
+            ```"#,
+        ),
+    ]);
+    let output = generate(&desk, id, root, Value::Null).await;
+    assert_eq!(output["session_id"], graph["session_id"]);
+    assert_eq!(output["source_node_id"], *root);
+    assert_eq!(output["count"], 3);
+    assert_eq!(output["duplicates_dropped"], 0);
+    assert_eq!(output.get("note"), None);
+    let seen: Vec<_> = output["continuations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["content"].as_str(),
+                it["node_type"].as_str(),
+                it["confidence"].as_f64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Some("one"), Some("hypothesis"), Some(0.6)),
+            (Some("two"), Some("thought"), Some(0.85)),
+            (Some("three"), Some("conclusion"), Some(0.4)),
+        ]
+    );
+    let one = node(&desk, &output["continuations"][0]["node_id"]).await;
+    assert_eq!(
+        (one.node_type, one.depth, one.score),
+        (NodeKind::Hypothesis, 1, None)
+    );
+    assert!(one.is_active && !one.is_terminal);
+    assert_eq!(
+        one.metadata,
+        Some(json!({ "confidence": 0.6, "rationale": "it may lead on" }))
+    );
+    let all = edges(&desk, id).await;
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|edge| edge.edge_type == EdgeKind::Generates));
+    assert_eq!(all[1].weight, Score::new(0.85).unwrap());
+    assert!(!node(&desk, root).await.is_active);
+
+    // Expanded once, it may be expanded again, by other ways.
+    let before = desk.asked();
+    grown(&desk, id, root, &["four"]).await;
+    let again = desk.asked().pop().unwrap();
+    let way = |ask: &deliberate_thinker::Ask| {
+        let text = &ask.messages[0].text;
+        text.split_once("The way to go").unwrap().1.to_owned()
+    };
+    assert!(before.iter().all(|ask| way(ask) != way(&again)));
+    assert!(again.messages[0].text.contains("<node>three</node>"));
+    assert_eq!(nodes(&desk, id).await.len(), 5);
+}
+
+#[tokio::test]
+async fn ten_continuations_are_asked_in_ten_ways() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let output = generate(&desk, &graph["graph_id"], &graph["root_node_id"], json!(10)).await;
+    assert_eq!(output["count"], 10);
+    let asked = desk.asked();
+    let texts: std::collections::HashSet<_> =
+        asked.iter().map(|ask| &ask.messages[0].text).collect();
+    let keys: std::collections::HashSet<_> = asked.iter().map(|ask| &ask.key).collect();
+    assert_eq!((texts.len(), keys.len()), (10, 10));
+    assert!(keys.contains(&"got_generate_10".to_owned()));
+}
+
+#[tokio::test]
+async fn what_was_said_before_is_dropped() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    grown(&desk, id, root, &["Known already"]).await;
+    desk.will_say([
+        thought("new"),
+        thought("New!"),
+        thought("known -- ALREADY."),
+        thought("The root"),
+    ]);
+    let output = generate(&desk, id, root, json!(4)).await;
+    assert_eq!(output["count"], 1);
+    assert_eq!(output["duplicates_dropped"], 3);
+    assert_eq!(nodes(&desk, id).await.len(), 3);
+}
+
+#[tokio::test]
+async fn nothing_new_changes_nothing() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let before = stored(&desk, id).await;
+    desk.will_say([thought("the root"), thought("THE ROOT")]);
+    let output = generate(&desk, id, root, json!(2)).await;
+    assert_eq!(output["count"], 0);
+    assert_eq!(output["continuations"], json!([]));
+    assert_eq!(output["duplicates_dropped"], 2);
+    assert!(output["note"].as_str().unwrap().contains("nothing changed"));
+    assert_eq!(stored(&desk, id).await, before);
+    assert!(node(&desk, root).await.is_active);
+
+    // Empty answers are no thoughts.
+    desk.will_say(["", "{}", r#"{"thought": " "}"#, "[]"].map(says));
+    let arguments = json!({ "graph_id": id, "node_id": root, "k": 2 });
+    let error = desk.refused("reasoning_got_generate", arguments).await;
+    assert_eq!(error.code(), "InvalidResponse");
+    assert_eq!(stored(&desk, id).await, before);
+}
+
+#[tokio::test]
+async fn what_fails_does_not_cost_the_rest() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    desk.will_say([says("{}"), says("{}"), thought("good")]);
+    let output = generate(&desk, &graph["graph_id"], &graph["root_node_id"], json!(2)).await;
+    assert_eq!(output["count"], 1);
+    assert_eq!(output["note"], "1 of 2 asks failed (InvalidResponse)");
+}
+
+#[tokio::test]
+async fn limits_are_obeyed() {
+    let desk = Desk::new();
+    let config = json!({ "max_depth": 1, "max_branches": 2, "max_nodes": 4 });
+    let graph = begun(&desk, config).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let refused = |node: Value, k: u32| {
+        let arguments = json!({ "graph_id": id, "node_id": node, "k": k });
+        desk.refused("reasoning_got_generate", arguments)
+    };
+    let error = refused(root.clone(), 3).await;
+    assert_eq!(error.code(), "LimitReached");
+    assert!(
+        error.to_string().contains("allows 2 continuations"),
+        "{error}"
+    );
+    assert_eq!(desk.asked(), []);
+
+    let output = generate(&desk, id, root, Value::Null).await;
+    assert_eq!(output["count"], 2, "max_branches is the default too");
+    let child = &output["continuations"][0]["node_id"];
+    let error = refused(child.clone(), 1).await;
+    assert_eq!(error.code(), "LimitReached");
+    assert!(error.to_string().contains("depth 2"), "{error}");
+
+    let output = generate(&desk, id, root, Value::Null).await;
+    assert_eq!(output["count"], 1, "room for one is left");
+    assert!(
+        output["note"]
+            .as_str()
+            .unwrap()
+            .contains("limit of 4 nodes")
+    );
+    let error = refused(root.clone(), 1).await;
+    assert_eq!(error.code(), "LimitReached");
+    assert!(error.to_string().contains("its limit is 4"), "{error}");
+    for tool in ["reasoning_got_refine"] {
+        let error = desk
+            .refused(tool, json!({ "graph_id": id, "node_id": child }))
+            .await;
+        assert_eq!(error.code(), "LimitReached");
+    }
+    assert_eq!(nodes(&desk, id).await.len(), 4);
+
+    // What is pruned takes no room.
+    desk.will_say([judged(5)]);
+    desk.done(
+        "reasoning_got_score",
+        json!({ "graph_id": id, "node_id": child }),
+    )
+    .await;
+    desk.done("reasoning_got_prune", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(generate(&desk, id, root, json!(1)).await["count"], 1);
+}
+
+#[tokio::test]
+async fn a_conclusion_is_not_continued() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let children = grown(&desk, id, root, &["a", "b"]).await;
+    let end = json!({ "graph_id": id, "terminal_node_ids": [children[0]] });
+    desk.done("reasoning_got_finalize", end).await;
+    let arguments = json!({ "graph_id": id, "node_id": children[0] });
+    let error = desk.refused("reasoning_got_generate", arguments).await;
+    assert_eq!(error.code(), "LimitReached");
+    assert!(error.to_string().contains("is a conclusion"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_at_the_same_time_never_exceed_the_limit_of_nodes() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({ "max_nodes": 50 })).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let calls = (0..64).map(|_| {
+        let arguments = json!({ "graph_id": id, "node_id": root });
+        desk.use_tool("reasoning_got_generate", arguments)
+    });
+    let mut answered = 0;
+    for outcome in futures::future::join_all(calls).await {
+        match outcome {
+            Ok(Answer::Done(output)) => answered += output["count"].as_u64().unwrap(),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => assert!(
+                ["Conflict", "LimitReached"].contains(&error.code()),
+                "{error}"
+            ),
+        }
+    }
+    let all = nodes(&desk, id).await;
+    assert!(all.len() <= 50, "{}", all.len());
+    assert_eq!(all.len() as u64, answered + 1);
+    assert_eq!(edges(&desk, id).await.len() as u64, answered);
+}
+
+#[tokio::test]
+async fn a_long_line_is_shown_within_bounds() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({ "max_depth": 100 })).await;
+    let id = &graph["graph_id"];
+    let mut at = graph["root_node_id"].clone();
+    for number in 0..40 {
+        let text = format!("step {number} {}", "word ".repeat(300));
+        at = grown(&desk, id, &at, &[&text]).await.remove(0);
+    }
+    let text = &desk.last_asked().messages[0].text;
+    assert!(deliberate_core::approximate_tokens(text) < 6_000);
+    assert!(
+        text.contains("<node>the root</node>") && text.contains("step 37"),
+        "{text}"
+    );
+    assert!(text.contains("(nodes in between are left out)"));
+    let records = desk.store.invocations(None, Page::first(1)).await.unwrap();
+    assert_eq!(records[0].spent.model_calls, 1);
+    assert_eq!(nodes(&desk, id).await.last().unwrap().depth, 40);
+}

@@ -1,0 +1,282 @@
+//! Graphs: beginning one, and what happens with ids that name nothing, or something elsewhere.
+
+use deliberate_core::{Change, Mode, NodeKind};
+use serde_json::{Value, json};
+
+use crate::{
+    desk::Desk,
+    graph_kit::{begun, grown, judged, node, nodes, plant, planted},
+};
+
+const ON_A_NODE: [&str; 3] = [
+    "reasoning_got_generate",
+    "reasoning_got_score",
+    "reasoning_got_refine",
+];
+
+#[tokio::test]
+async fn a_graph_begins_with_a_root_and_its_limits() {
+    let desk = Desk::new();
+    let config =
+        json!({ "max_depth": 2, "max_branches": 4, "prune_threshold": 0.9, "max_nodes": 10 });
+    let output = begun(&desk, config).await;
+    assert_eq!(output["content"], "the root");
+    assert_eq!(output["confidence"], 0.8);
+    assert_eq!(
+        output["config"],
+        json!({ "max_depth": 2, "max_branches": 4, "default_k": 4, "prune_threshold": 0.9, "max_nodes": 10 })
+    );
+    let root = node(&desk, &output["root_node_id"]).await;
+    assert_eq!((root.node_type, root.depth), (NodeKind::Root, 0));
+    assert!(root.is_active && !root.is_terminal && root.score.is_none());
+    let session = desk
+        .store
+        .sessions(crate::desk::ALL)
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(session.session.mode, Mode::Got);
+    assert_eq!(session.session.title.as_deref(), Some("the root"));
+    assert_eq!(desk.asked(), [], "a root needs no model");
+    let state = desk
+        .done(
+            "reasoning_got_state",
+            json!({ "graph_id": output["graph_id"] }),
+        )
+        .await;
+    assert_eq!(state["problem"], "the problem");
+    assert_eq!(state["config"], output["config"]);
+    assert_eq!(state["node_count"], 1);
+    assert_eq!(state["has_cycle"], false);
+    assert_eq!(state["root_node_ids"], json!([output["root_node_id"]]));
+
+    let usual = begun(&desk, json!({})).await;
+    assert_eq!(
+        usual["config"],
+        json!({ "max_depth": 10, "max_branches": 10, "default_k": 3, "prune_threshold": 0.3, "max_nodes": 100 })
+    );
+}
+
+#[tokio::test]
+async fn limits_out_of_range_and_unknown_ones_are_refused() {
+    let desk = Desk::new();
+    for config in [
+        json!({ "max_depth": 0 }),
+        json!({ "max_depth": 101 }),
+        json!({ "max_branches": 0 }),
+        json!({ "max_branches": 11 }),
+        json!({ "prune_threshold": 1.1 }),
+        json!({ "prune_threshold": -0.1 }),
+        json!({ "max_nodes": 1 }),
+        json!({ "max_nodes": 1001 }),
+        json!({ "max_node": 5 }),
+        json!({ "default_k": 5 }),
+        json!({ "max_depth": 2.5 }),
+        json!("deep"),
+    ] {
+        let arguments = json!({ "content": "x", "config": config });
+        let error = desk.refused("reasoning_got_init", arguments).await;
+        assert_eq!(error.code(), "Validation", "{config}");
+    }
+    for arguments in [
+        json!({ "content": " " }),
+        json!({ "content": "x", "problem": " " }),
+        json!({ "content": "x", "graph_id": "g" }),
+    ] {
+        let error = desk.refused("reasoning_got_init", arguments).await;
+        assert_eq!(error.code(), "Validation");
+    }
+    desk.assert_empty().await;
+}
+
+#[tokio::test]
+async fn a_session_of_another_mode_takes_no_graph() {
+    let desk = Desk::new();
+    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let arguments = json!({ "content": "x", "session_id": "s" });
+    let error = desk.refused("reasoning_got_init", arguments).await;
+    assert_eq!(error.code(), "WrongMode");
+    let arguments = json!({ "content": "x", "session_id": "nothing" });
+    let error = desk.refused("reasoning_got_init", arguments).await;
+    assert_eq!(error.code(), "SessionNotFound");
+}
+
+#[tokio::test]
+async fn two_graphs_of_a_session_do_not_mix() {
+    let desk = Desk::new();
+    let first = begun(&desk, json!({})).await;
+    let arguments = json!({ "content": "another", "session_id": first["session_id"] });
+    let second = desk.done("reasoning_got_init", arguments).await;
+    assert_eq!(first["session_id"], second["session_id"]);
+    assert_ne!(first["graph_id"], second["graph_id"]);
+    let own = grown(
+        &desk,
+        &first["graph_id"],
+        &first["root_node_id"],
+        &["a", "b"],
+    )
+    .await;
+    desk.will_say([judged(10)]);
+    let score = json!({ "graph_id": first["graph_id"], "node_id": own[0] });
+    desk.done("reasoning_got_score", score).await;
+    let pruned = desk
+        .done(
+            "reasoning_got_prune",
+            json!({ "graph_id": second["graph_id"], "threshold": 1 }),
+        )
+        .await;
+    assert_eq!(pruned["pruned_count"], 0);
+    let ended = desk
+        .done(
+            "reasoning_got_finalize",
+            json!({ "graph_id": second["graph_id"] }),
+        )
+        .await;
+    assert_eq!(ended["conclusions"], json!([]));
+    let state = desk
+        .done(
+            "reasoning_got_state",
+            json!({ "graph_id": second["graph_id"] }),
+        )
+        .await;
+    assert_eq!(
+        (&state["node_count"], &state["edge_count"]),
+        (&json!(1), &json!(0))
+    );
+
+    let before = desk.asked().len();
+    for (tool, arguments) in foreign(&second["graph_id"], &second["root_node_id"], &own[1]) {
+        let error = desk.refused(tool, arguments).await;
+        assert_eq!(error.code(), "NodeNotFound", "{tool}");
+        assert!(
+            error.to_string().contains("does not belong to graph"),
+            "{error}"
+        );
+    }
+    assert_eq!(desk.asked().len(), before, "nobody is asked about it");
+    assert_eq!(nodes(&desk, &second["graph_id"]).await.len(), 1);
+}
+
+/// Every way to name a node that is not of that graph.
+fn foreign(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static str, Value)> {
+    let mut calls: Vec<_> = ON_A_NODE
+        .into_iter()
+        .map(|tool| (tool, json!({ "graph_id": graph, "node_id": node })))
+        .collect();
+    for ids in [[own, node], [node, own]] {
+        let merge = json!({ "graph_id": graph, "node_ids": ids });
+        calls.push(("reasoning_got_aggregate", merge));
+    }
+    let end = json!({ "graph_id": graph, "terminal_node_ids": [node] });
+    calls.push(("reasoning_got_finalize", end));
+    calls
+}
+
+#[tokio::test]
+async fn ids_that_name_nothing_are_errors() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let long = json!("x".repeat(100_000));
+    for unknown in [
+        json!("nothing"),
+        json!(""),
+        json!("'; DROP TABLE graphs; --"),
+        long,
+    ] {
+        for (tool, arguments) in foreign(&graph["graph_id"], &graph["root_node_id"], &unknown) {
+            let error = desk.refused(tool, arguments).await;
+            assert_eq!(error.code(), "NodeNotFound", "{tool}");
+            assert!(error.to_string().len() < 300);
+        }
+        for (tool, mut arguments) in foreign(&unknown, &graph["root_node_id"], &json!("y")) {
+            let error = desk.refused(tool, arguments.take()).await;
+            assert_eq!(error.code(), "GraphNotFound", "{tool}");
+        }
+        for tool in [
+            "reasoning_got_prune",
+            "reasoning_got_state",
+            "reasoning_got_finalize",
+        ] {
+            let error = desk.refused(tool, json!({ "graph_id": unknown })).await;
+            assert_eq!(error.code(), "GraphNotFound", "{tool}");
+        }
+    }
+    assert_eq!(desk.asked(), []);
+    assert_eq!(nodes(&desk, &graph["graph_id"]).await.len(), 1);
+}
+
+#[tokio::test]
+async fn pruned_nodes_are_not_worked_on() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![planted("r", 0, None), planted("a", 1, None)],
+        vec![],
+    )
+    .await;
+    let prune = Change::PruneNodes {
+        graph_id: "g".into(),
+        nodes: vec!["a".into()],
+    };
+    desk.store.commit(vec![prune]).await.unwrap();
+    for (tool, arguments) in foreign(&json!("g"), &json!("r"), &json!("a")) {
+        let error = desk.refused(tool, arguments).await;
+        assert_eq!(error.code(), "NodePruned", "{tool}");
+    }
+    assert_eq!(desk.asked(), []);
+}
+
+#[tokio::test]
+async fn bad_arguments_are_refused() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (graph, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    for (tool, arguments) in [
+        (
+            "reasoning_got_generate",
+            json!({ "graph_id": graph, "node_id": root, "k": 0 }),
+        ),
+        (
+            "reasoning_got_generate",
+            json!({ "graph_id": graph, "node_id": root, "k": 11 }),
+        ),
+        (
+            "reasoning_got_generate",
+            json!({ "graph_id": graph, "node_id": root, "k": 100_000 }),
+        ),
+        (
+            "reasoning_got_generate",
+            json!({ "graph_id": graph, "node_id": root, "problem": " " }),
+        ),
+        ("reasoning_got_generate", json!({ "graph_id": graph })),
+        (
+            "reasoning_got_score",
+            json!({ "graph_id": graph, "node_id": root, "threshold": 1 }),
+        ),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": graph, "node_ids": [] }),
+        ),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": graph, "node_ids": [root] }),
+        ),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": graph, "node_ids": [root, root] }),
+        ),
+        (
+            "reasoning_got_prune",
+            json!({ "graph_id": graph, "threshold": 2 }),
+        ),
+        (
+            "reasoning_got_prune",
+            json!({ "graph_id": graph, "threshold": -1 }),
+        ),
+        ("reasoning_got_state", json!({})),
+    ] {
+        let error = desk.refused(tool, arguments.clone()).await;
+        assert_eq!(error.code(), "Validation", "{tool} {arguments}");
+    }
+    assert_eq!(desk.asked(), []);
+}

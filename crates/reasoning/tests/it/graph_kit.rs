@@ -1,0 +1,162 @@
+//! Graphs to work on, and what a model says about them.
+
+use deliberate_core::{
+    Change, EdgeKind, Graph, GraphEdge, GraphNode, Mode, NodeId, NodeKind, Score, Session,
+    Timestamp,
+};
+use deliberate_store::Which;
+use deliberate_thinker::Reply;
+use serde_json::{Value, json};
+
+use crate::desk::{ALL, Desk, says};
+
+/// A continuation, as it was asked for.
+pub(crate) fn thought(text: &str) -> Reply {
+    says(&json!({ "thought": text, "kind": "hypothesis", "confidence_percent": 60, "rationale": "it may lead on" }).to_string())
+}
+
+/// A judgement with the same percentage four times.
+pub(crate) fn judged(percent: u32) -> Reply {
+    measures([percent; 4].map(|percent| json!(percent)))
+}
+
+pub(crate) fn measures([relevance, validity, depth, novelty]: [Value; 4]) -> Reply {
+    says(
+        &json!({
+            "relevance_percent": relevance,
+            "validity_percent": validity,
+            "depth_percent": depth,
+            "novelty_percent": novelty,
+            "rationale": "it holds",
+            "weakest_point": "no figures",
+        })
+        .to_string(),
+    )
+}
+
+/// A better text, as it was asked for.
+pub(crate) fn refined(text: &str) -> Reply {
+    says(&json!({ "critique": "vague", "thought": text, "improvements": ["figures"] }).to_string())
+}
+
+/// An insight, as it was asked for.
+pub(crate) fn merged(text: &str) -> Reply {
+    says(
+        &json!({
+            "thought": text,
+            "approach": "weighed",
+            "conflicts_resolved": ["the first is right"],
+            "contradictions": [],
+            "confidence_percent": 90,
+        })
+        .to_string(),
+    )
+}
+
+/// A graph with a root, by the tool. Its answer.
+pub(crate) async fn begun(desk: &Desk, config: Value) -> Value {
+    let arguments = json!({ "content": "the root", "problem": "the problem", "config": config });
+    desk.done("reasoning_got_init", arguments).await
+}
+
+/// Continues a node by these thoughts. The ids of the new nodes.
+pub(crate) async fn grown(desk: &Desk, graph: &Value, node: &Value, texts: &[&str]) -> Vec<Value> {
+    desk.will_say(texts.iter().map(|text| thought(text)));
+    let arguments = json!({ "graph_id": graph, "node_id": node, "k": texts.len() });
+    let output = desk.done("reasoning_got_generate", arguments).await;
+    let continuations = output["continuations"].as_array().unwrap();
+    continuations
+        .iter()
+        .map(|it| it["node_id"].clone())
+        .collect()
+}
+
+/// Every node of a graph that was not set aside, pruned or not.
+pub(crate) async fn nodes(desk: &Desk, graph: &Value) -> Vec<GraphNode> {
+    let graph = graph.as_str().unwrap().into();
+    desk.store.nodes(&graph, Which::Current, ALL).await.unwrap()
+}
+
+pub(crate) async fn edges(desk: &Desk, graph: &Value) -> Vec<GraphEdge> {
+    let graph = graph.as_str().unwrap().into();
+    desk.store.edges(&graph, Which::Current, ALL).await.unwrap()
+}
+
+/// The node of that id.
+pub(crate) async fn node(desk: &Desk, id: &Value) -> GraphNode {
+    let id = NodeId::from(id.as_str().unwrap());
+    desk.store.node(&id).await.unwrap().unwrap()
+}
+
+/// Everything that is stored of a graph.
+pub(crate) async fn stored(desk: &Desk, graph: &Value) -> (Vec<GraphNode>, Vec<GraphEdge>) {
+    (nodes(desk, graph).await, edges(desk, graph).await)
+}
+
+pub(crate) fn moment() -> Timestamp {
+    Timestamp::parse("2025-12-31T00:00:00Z").unwrap()
+}
+
+/// A node of graph `g` in session `s`.
+pub(crate) fn planted(id: &str, depth: i64, score: Option<f64>) -> GraphNode {
+    let kind = if depth == 0 {
+        NodeKind::Root
+    } else {
+        NodeKind::Thought
+    };
+    GraphNode {
+        id: id.into(),
+        graph_id: "g".into(),
+        session_id: "s".into(),
+        content: format!("text of {id}"),
+        node_type: kind,
+        score: score.map(|score| Score::new(score).unwrap()),
+        depth,
+        is_active: true,
+        is_terminal: false,
+        pruned: false,
+        set_aside: false,
+        created_at: moment(),
+        metadata: None,
+    }
+}
+
+pub(crate) fn edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
+    GraphEdge {
+        id: format!("{from}-{to}-{}", kind.as_str()).into(),
+        graph_id: "g".into(),
+        from_node: from.into(),
+        to_node: to.into(),
+        edge_type: kind,
+        weight: Score::ONE,
+        created_at: moment(),
+        metadata: None,
+    }
+}
+
+/// Puts a graph `g` into the store as it is.
+pub(crate) async fn plant(desk: &Desk, nodes: Vec<GraphNode>, edges: Vec<GraphEdge>) {
+    let mut changes = vec![
+        Change::AddSession(Session {
+            id: "s".into(),
+            mode: Mode::Got,
+            title: None,
+            created_at: moment(),
+            updated_at: moment(),
+            active_branch_id: None,
+            metadata: None,
+        }),
+        Change::AddGraph(Graph {
+            id: "g".into(),
+            session_id: "s".into(),
+            problem: None,
+            config: json!({}),
+            set_aside: false,
+            created_at: moment(),
+            updated_at: moment(),
+        }),
+    ];
+    changes.extend(nodes.into_iter().map(Change::AddNode));
+    changes.extend(edges.into_iter().map(Change::AddEdge));
+    desk.store.commit(changes).await.unwrap();
+}

@@ -1,0 +1,121 @@
+//! What the tables of an `SQLite` file hold after a history, looked at from outside.
+
+use std::path::Path;
+
+use deliberate_core::{Change, GraphNode};
+
+use crate::{
+    contract::commit,
+    samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
+    sqlite::{open, raw},
+};
+
+/// The numbers of epochs that are known, and of things of another epoch that are kept.
+async fn kept(path: &Path) -> [i64; 3] {
+    let mut connection = raw(path).await;
+    let mut counts = [0; 3];
+    for (count, sql) in counts.iter_mut().zip([
+        "SELECT count(*) FROM epochs",
+        "SELECT count(*) FROM branch_revisions",
+        "SELECT count(*) FROM node_revisions",
+    ]) {
+        *count = sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+    }
+    counts
+}
+
+#[tokio::test]
+async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    for name in ["s", "other"] {
+        let own = |thing: &str| format!("{name}-{thing}");
+        let (b, g, n) = (own("b"), own("g"), own("n"));
+        commit(
+            &store,
+            vec![
+                Change::AddSession(session(name)),
+                Change::AddBranch(branch(&b, name)),
+                Change::AddGraph(graph(&g, name)),
+                Change::AddNode(node(&n, &g, name)),
+                Change::AddCheckpoint(checkpoint(&own("c"), name)),
+                Change::UpdateBranch(branch(&b, name)),
+                Change::UpdateNode(node(&n, &g, name)),
+                Change::Backtrack {
+                    session_id: name.into(),
+                    to: own("c").into(),
+                    left: checkpoint(&own("left"), name),
+                },
+            ],
+        )
+        .await;
+    }
+    // Of each session: the epochs that its two checkpoints began, and what its branch and its node
+    // were before and after the change.
+    assert_eq!(kept(&path).await, [4, 4, 4]);
+    commit(&store, vec![Change::DeleteSession("s".into())]).await;
+    assert_eq!(kept(&path).await, [2, 2, 2]);
+    commit(&store, vec![Change::DeleteSession("other".into())]).await;
+    assert_eq!(kept(&path).await, [0, 0, 0]);
+}
+
+/// A checkpoint only ends an epoch: whatever is in the session, nothing is copied.
+#[tokio::test]
+async fn a_checkpoint_copies_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    commit(&store, everything("s").changes()).await;
+    let [epochs, ..] = kept(&path).await;
+    commit(&store, vec![Change::AddCheckpoint(checkpoint("c", "s"))]).await;
+    assert_eq!(kept(&path).await, [epochs + 1, 0, 0]);
+}
+
+/// The index must be told exactly the text it loses, or it keeps finding what is no longer there.
+#[tokio::test]
+async fn the_index_agrees_with_the_rows_after_any_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    let saying = |content: String| GraphNode {
+        content,
+        ..node("n", "g", "s")
+    };
+    let back = |to: &str, left: &str| Change::Backtrack {
+        session_id: "s".into(),
+        to: to.into(),
+        left: checkpoint(left, "s"),
+    };
+    let steps = [
+        vec![
+            Change::AddSession(session("s")),
+            Change::AddThought(thought("t", "s")),
+            Change::AddGraph(graph("g", "s")),
+            Change::AddNode(saying(format!("nul \0 {ODD_TEXT}"))),
+            Change::AddCheckpoint(checkpoint("c", "s")),
+        ],
+        vec![Change::UpdateNode(saying("思考 short".to_owned()))],
+        vec![Change::UpdateNode(saying("思考 short".to_owned()))],
+        vec![Change::AddThought(thought("later", "s")), back("c", "left")],
+        vec![back("left", "again")],
+        vec![Change::DeleteSession("s".into())],
+    ];
+    for changes in steps {
+        let shown = format!("{changes:?}");
+        commit(&store, changes).await;
+        let mut connection = raw(&path).await;
+        // With rank 1 the index is compared with the rows, too.
+        for check in [
+            "INSERT INTO thoughts_text (thoughts_text, rank) VALUES ('integrity-check', 1)",
+            "INSERT INTO nodes_text (nodes_text, rank) VALUES ('integrity-check', 1)",
+            "PRAGMA foreign_key_check",
+        ] {
+            let outcome = sqlx::query(check).fetch_all(&mut connection).await;
+            assert!(outcome.unwrap().is_empty(), "{check} after {shown}");
+        }
+    }
+}
