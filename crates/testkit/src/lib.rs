@@ -4,7 +4,7 @@
 //! server over pipes, byte by byte where a test wants that; [`FixedClock`] and [`CountingIds`]
 //! make a run repeat exactly. The binaries beside them are the stand-in for tests in other
 //! languages (`standin`), the floor of the benchmarks (`echo_floor`) and the benchmark of the
-//! call path (`bench_frame`).
+//! call path and of the modes (`bench`).
 //!
 //! Nothing here is part of the product; no other crate may depend on it outside its tests.
 

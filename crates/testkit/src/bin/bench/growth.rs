@@ -96,7 +96,7 @@ async fn one_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// A session with this many thoughts.
-async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<String> {
+pub(crate) async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<String> {
     let session = think(server, None).await?;
     for _ in 1..calls {
         think(server, Some(&session)).await?;
@@ -105,13 +105,13 @@ async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<String> {
 }
 
 #[derive(Default)]
-struct Window {
-    times: Samples,
+pub(crate) struct Window {
+    pub(crate) times: Samples,
     bytes: Vec<usize>,
 }
 
 impl Window {
-    async fn take(
+    pub(crate) async fn take(
         &mut self,
         server: &mut Client,
         session: &str,
@@ -125,7 +125,7 @@ impl Window {
         Ok(())
     }
 
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let mut sorted = self.bytes.clone();
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The benchmark of the call path. It drives the release server and, beside it in the same run,
+//! The benchmarks of the call path and of the modes. They drive the release server and, beside it in the same run,
 //! the floor: a bare echo server on the same SDK, the provider asked directly, one fsync. It
 //! prints a Markdown table of figures, bars, and whether each is met; being slow is no failure.
 
@@ -9,6 +9,7 @@
 
 mod calls;
 mod growth;
+mod modes;
 mod pipelined;
 mod report;
 mod samples;
@@ -24,6 +25,8 @@ use setup::Bench;
 /// Measures the call path of `deliberate serve` against its floor.
 #[derive(Debug, Parser)]
 struct Arguments {
+    /// What is measured; everything unless given.
+    what: Option<Part>,
     /// The server; beside this program unless given.
     #[arg(long)]
     server: Option<PathBuf>,
@@ -41,14 +44,31 @@ struct Arguments {
     quick: bool,
 }
 
+/// A part that can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The call path.
+    Frame,
+    /// The reasoning modes.
+    Modes,
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let bench = Bench::new(Arguments::parse()).await?;
+    let arguments = Arguments::parse();
+    let wanted = |part| arguments.what.is_none_or(|what| what == part);
+    let (frame, modes) = (wanted(Part::Frame), wanted(Part::Modes));
+    let bench = Bench::new(arguments).await?;
     let mut report = Report::new();
-    start::measure(&bench, &mut report).await?;
-    calls::measure(&bench, &mut report).await?;
-    pipelined::measure(&bench, &mut report).await?;
-    growth::measure(&bench, &mut report).await?;
+    if frame {
+        start::measure(&bench, &mut report).await?;
+        calls::measure(&bench, &mut report).await?;
+        pipelined::measure(&bench, &mut report).await?;
+        growth::measure(&bench, &mut report).await?;
+    }
+    if modes {
+        modes::measure(&bench, &mut report).await?;
+    }
     write!(std::io::stdout(), "{report}")?;
     Ok(())
 }

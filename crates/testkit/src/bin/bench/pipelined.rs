@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use crate::{
     report::{Report, Row},
     samples::{Samples, Time},
-    setup::{Bench, Place, arguments, session_of},
+    setup::{Bench, Place, arguments, succeeded},
 };
 
-const CALLS: usize = 64;
-const PROVIDER: Duration = Duration::from_millis(100);
+pub(crate) const CALLS: usize = 64;
+pub(crate) const PROVIDER: Duration = Duration::from_millis(100);
 const PING_EVERY: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_mins(1);
 const MOST_IN_ALL: Duration = Duration::from_millis(200);
@@ -29,7 +29,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
     for place in bench.places() {
         let mut server = bench.server(place).await?;
         // Opens the database and the connections, as any earlier use would have.
-        at_once(&mut server).await?;
+        at_once(&mut server, &thoughts()).await?;
         servers.push((place, server, Samples::default(), Samples::default()));
     }
     bench.standin.reset();
@@ -37,7 +37,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
     let rounds = bench.times(50).min(5);
     for _ in 0..rounds {
         for (_, server, totals, pings) in &mut servers {
-            let (total, waited) = at_once(server).await?;
+            let (total, waited) = at_once(server, &thoughts()).await?;
             totals.push(total);
             pings.extend(waited);
         }
@@ -75,13 +75,21 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
     Ok(())
 }
 
+/// A first thought in as many sessions.
+fn thoughts() -> Vec<Value> {
+    let one = json!({ "name": "reasoning_linear", "arguments": arguments(None) });
+    vec![one; CALLS]
+}
+
 /// Writes all calls, pings until all are answered, and returns the time in all and each ping's.
-async fn at_once(server: &mut Client) -> anyhow::Result<(Duration, Vec<Duration>)> {
+pub(crate) async fn at_once(
+    server: &mut Client,
+    calls: &[Value],
+) -> anyhow::Result<(Duration, Vec<Duration>)> {
     let mut lines = String::new();
     let mut open = BTreeSet::new();
-    for _ in 0..CALLS {
-        let params = json!({ "name": "reasoning_linear", "arguments": arguments(None) });
-        let (id, message) = server.make_request("tools/call", &params);
+    for params in calls {
+        let (id, message) = server.make_request("tools/call", params);
         writeln!(lines, "{message}")?;
         open.insert(id);
     }
@@ -113,7 +121,7 @@ async fn at_once(server: &mut Client) -> anyhow::Result<(Duration, Vec<Duration>
 
 fn close(open: &mut BTreeSet<u64>, message: &Value) -> anyhow::Result<()> {
     if message["id"].as_u64().is_some_and(|id| open.remove(&id)) {
-        session_of(message)?;
+        succeeded(message)?;
     }
     Ok(())
 }

@@ -148,10 +148,20 @@ pub(crate) async fn think(client: &mut Client, session: Option<&str>) -> anyhow:
 
 /// The session's id in a response; an error if the call failed.
 pub(crate) fn session_of(response: &Value) -> anyhow::Result<String> {
-    match response["result"]["structuredContent"]["session_id"].as_str() {
-        Some(id) if response["result"]["isError"] != true => Ok(id.to_owned()),
-        _ => bail!("the call failed: {response}"),
+    match succeeded(response)?["session_id"].as_str() {
+        Some(id) => Ok(id.to_owned()),
+        None => bail!("the answer names no session: {response}"),
     }
+}
+
+/// What a call answered; an error if it failed.
+pub(crate) fn succeeded(response: &Value) -> anyhow::Result<&Value> {
+    let result = &response["result"];
+    ensure!(
+        result["structuredContent"].is_object() && result["isError"] != true,
+        "the call failed: {response}"
+    );
+    Ok(&result["structuredContent"])
 }
 
 /// A directory of this run, removed at its end.

@@ -1,0 +1,222 @@
+//! The modes: what a very long session costs, what pruning a large graph takes, and sixty-four calls
+//! of each mode at once against a provider that takes 100 ms.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use deliberate_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::{
+    growth::{Window, drive},
+    pipelined::{CALLS, PROVIDER, at_once},
+    report::{Report, Row},
+    samples::{Samples, Time, ratio},
+    setup::{Bench, CONTENT, succeeded, think},
+};
+
+const LONG: usize = 10_000;
+const EARLY: usize = 100;
+const WINDOW: usize = 20;
+
+/// The most of the past that an ask carries, as the server is set up here, and what the rest of
+/// an ask takes.
+const PROMPT_BYTES: usize = 6_000 * 4 + 8_000;
+
+const NODES: usize = 1_000;
+const PRUNED: usize = 500;
+const MOST_PRUNING: Duration = Duration::from_millis(50);
+const MOST_IN_ALL: Duration = Duration::from_millis(300);
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    bench.standin.reset();
+    long_session(bench, report).await?;
+    bench.standin.reset();
+    prune(bench, report).await?;
+    bench.standin.reset();
+    every_mode_at_once(bench, report).await
+}
+
+async fn call(server: &mut Client, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+    let response = server.call(tool, arguments).await?;
+    let answer = succeeded(&response);
+    answer
+        .cloned()
+        .with_context(|| format!("{tool}; stderr:\n{}", server.stderr()))
+}
+
+/// The early and the late calls are measured in turns, so that both see the same machine.
+async fn long_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let mut server = bench.server(bench.fastest()).await?;
+    let steps = bench.times(LONG).max(EARLY + WINDOW);
+    let long = drive(&mut server, steps - WINDOW).await?;
+    let short = drive(&mut server, EARLY - WINDOW).await?;
+    let (mut early, mut late) = (Window::default(), Window::default());
+    let (mut first, mut last) = (Samples::default(), Samples::default());
+    for number in 0..WINDOW {
+        early.take(&mut server, &short, &bench.standin).await?;
+        late.take(&mut server, &long, &bench.standin).await?;
+        for (session, times) in [(&short, &mut first), (&long, &mut last)] {
+            let begun = Instant::now();
+            let arguments = json!({ "session_id": session, "name": format!("place {number}") });
+            call(&mut server, "reasoning_checkpoint_create", arguments).await?;
+            times.push(begun.elapsed());
+        }
+    }
+    for (what, early, late) in [
+        ("a step", &early.times, &late.times),
+        ("a checkpoint", &first, &last),
+    ] {
+        let growth = ratio(late.median(), early.median());
+        report.add(Row {
+            what: format!("{what} around thought {EARLY} and thought {steps}, median of {WINDOW}"),
+            floor: format!("{} (the {EARLY}th)", Time(early.median())),
+            server: Time(late.median()).to_string(),
+            judged: format!("{growth:.2}×"),
+            bar: Some(("≤ 1.3×".to_owned(), growth <= 1.3)),
+        });
+    }
+    report.add(Row {
+        what: format!("bytes sent to the provider at thought {steps}"),
+        floor: format!("{PROMPT_BYTES} (the budget)"),
+        server: late.bytes().to_string(),
+        judged: "within the budget".to_owned(),
+        bar: Some(("≤ the budget".to_owned(), late.bytes() <= PROMPT_BYTES)),
+    });
+    Ok(())
+}
+
+/// Prunes half of a graph, goes back, and prunes again.
+async fn prune(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let rounds = bench.times(50).min(5);
+    for place in bench.places() {
+        let mut server = bench.server(place).await?;
+        let (graph, session) = large_graph(&mut server).await?;
+        let arguments = json!({ "session_id": session, "name": "before" });
+        let place_id = call(&mut server, "reasoning_checkpoint_create", arguments).await?;
+        let mut times = Samples::default();
+        let mut pruned = 0;
+        for _ in 0..rounds {
+            let begun = Instant::now();
+            // The stand-in gives every part 85 of 100.
+            let arguments = json!({ "graph_id": graph, "threshold": 0.9 });
+            let answer = call(&mut server, "reasoning_got_prune", arguments).await?;
+            times.push(begun.elapsed());
+            pruned = answer["pruned_count"].as_u64().unwrap_or_default();
+            let back = json!({ "checkpoint_id": place_id["checkpoint_id"] });
+            call(&mut server, "reasoning_backtrack", back).await?;
+        }
+        report.add(Row {
+            what: format!(
+                "pruning {pruned} of {NODES} nodes, {place:?}, median / worst of {rounds}"
+            ),
+            server: format!("{} / {}", Time(times.median()), Time(times.max())),
+            judged: "median".to_owned(),
+            bar: Some(("< 50 ms".to_owned(), times.median() < MOST_PRUNING)),
+            ..Row::default()
+        });
+    }
+    Ok(())
+}
+
+/// A graph of a thousand nodes, half of them scored leaves.
+async fn large_graph(server: &mut Client) -> anyhow::Result<(Value, Value)> {
+    let config = json!({ "max_nodes": NODES, "max_branches": 10, "max_depth": 50 });
+    let init = json!({ "content": CONTENT, "config": config });
+    let begun = call(server, "reasoning_got_init", init).await?;
+    let graph = &begun["graph_id"];
+    let mut open = vec![begun["root_node_id"].clone()];
+    let mut leaves = Vec::new();
+    let mut nodes = 1;
+    while nodes < NODES {
+        let source = open.remove(0);
+        let k = (NODES - nodes).min(10);
+        let arguments = json!({ "graph_id": graph, "node_id": source, "k": k });
+        let grown = call(server, "reasoning_got_generate", arguments).await?;
+        let new = grown["continuations"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        nodes += new.len();
+        let ids = new.into_iter().map(|node| node["node_id"].clone());
+        leaves = ids.clone().chain(leaves).collect();
+        open.extend(ids);
+    }
+    let unopened: Vec<Value> = leaves.into_iter().filter(|id| open.contains(id)).collect();
+    for node in unopened.iter().take(PRUNED) {
+        let arguments = json!({ "graph_id": graph, "node_id": node });
+        call(server, "reasoning_got_score", arguments).await?;
+    }
+    Ok((graph.clone(), begun["session_id"].clone()))
+}
+
+async fn every_mode_at_once(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let mut server = bench.server(bench.fastest()).await?;
+    let rounds = bench.times(30).min(3);
+    for tool in [
+        "reasoning_linear",
+        "reasoning_tree",
+        "reasoning_divergent",
+        "reasoning_reflection",
+        "reasoning_reflection_evaluate",
+        "reasoning_auto",
+        "reasoning_backtrack",
+        "reasoning_got_generate",
+        "reasoning_got_score",
+        "reasoning_got_aggregate",
+        "reasoning_got_refine",
+    ] {
+        let mut times = Samples::default();
+        for _ in 0..rounds {
+            let calls = prepared(&mut server, tool).await?;
+            bench.standin.set(|settings| settings.delay = PROVIDER);
+            times.push(at_once(&mut server, &calls).await?.0);
+            bench
+                .standin
+                .set(|settings| settings.delay = Duration::ZERO);
+        }
+        report.add(Row {
+            what: format!("{CALLS} pipelined `{tool}`, provider 100 ms, median of {rounds}"),
+            floor: Time(PROVIDER).to_string(),
+            server: Time(times.median()).to_string(),
+            judged: format!("{:.1}×", ratio(times.median(), PROVIDER)),
+            bar: Some(("≤ 300 ms".to_owned(), times.median() <= MOST_IN_ALL)),
+        });
+    }
+    Ok(())
+}
+
+/// As many calls of a tool as are made at once, each on something of its own.
+async fn prepared(server: &mut Client, tool: &str) -> anyhow::Result<Vec<Value>> {
+    let mut calls = Vec::new();
+    for _ in 0..CALLS {
+        let arguments = match tool {
+            "reasoning_reflection_evaluate" => json!({ "session_id": think(server, None).await? }),
+            "reasoning_backtrack" => backtrack(server).await?,
+            graph if graph.starts_with("reasoning_got") => on_graph(server, graph).await?,
+            _ => json!({ "content": CONTENT }),
+        };
+        calls.push(json!({ "name": tool, "arguments": arguments }));
+    }
+    Ok(calls)
+}
+
+async fn backtrack(server: &mut Client) -> anyhow::Result<Value> {
+    let session = think(server, None).await?;
+    let arguments = json!({ "session_id": session, "name": "here" });
+    let place = call(server, "reasoning_checkpoint_create", arguments).await?;
+    Ok(json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": CONTENT }))
+}
+
+async fn on_graph(server: &mut Client, tool: &str) -> anyhow::Result<Value> {
+    let begun = call(server, "reasoning_got_init", json!({ "content": CONTENT })).await?;
+    let graph = &begun["graph_id"];
+    let node = json!({ "graph_id": graph, "node_id": begun["root_node_id"] });
+    if tool != "reasoning_got_aggregate" {
+        return Ok(node);
+    }
+    let grown = call(server, "reasoning_got_generate", node).await?;
+    let nodes = grown["continuations"].as_array().into_iter().flatten();
+    let nodes: Vec<&Value> = nodes.map(|node| &node["node_id"]).collect();
+    Ok(json!({ "graph_id": graph, "node_ids": nodes }))
+}
