@@ -36,11 +36,11 @@ pub enum Change {
     /// A step is added, and its session's time is set to the step's. Refused if what it builds on
     /// was set aside meanwhile.
     AddThought(Thought),
-    /// A branch is opened.
+    /// A branch is opened. Refused if the one it grows from was set aside meanwhile.
     AddBranch(Branch),
     /// A branch becomes this.
     UpdateBranch(Branch),
-    /// A session follows another branch.
+    /// A session follows another branch. Refused if that was set aside meanwhile.
     FollowBranch {
         /// The session.
         session_id: SessionId,
@@ -49,7 +49,7 @@ pub enum Change {
         /// When.
         at: Timestamp,
     },
-    /// A reference between branches is noted.
+    /// A reference between branches is noted. Refused if one of them was set aside meanwhile.
     AddCrossRef(CrossRef),
     /// A checkpoint is made: what is current now can be returned to.
     AddCheckpoint(Checkpoint),

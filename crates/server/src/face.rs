@@ -210,7 +210,11 @@ async fn send_progress(
 
 fn tool(listing: Listing<'_>) -> Tool {
     let about = listing.about;
-    let mut tool = Tool::new(about.name, about.description, slim::input(listing.input_schema));
+    let mut tool = Tool::new(
+        about.name,
+        about.description,
+        slim::input(listing.input_schema),
+    );
     tool.title = Some(about.title.to_owned());
     tool.output_schema = Some(Arc::new(slim::output(listing.output_schema)));
     tool.annotations = Some(slim::annotations(about.annotations));

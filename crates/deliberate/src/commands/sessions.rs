@@ -4,15 +4,16 @@ use std::{io::Write, process::ExitCode};
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use deliberate_core::{SessionId, Thought};
+use deliberate_core::{Graph, GraphNode, SessionId, Thought};
 use deliberate_store::{Finding, Page, Search, SessionEntry, Store, Which};
+use deliberate_toolkit::{Answer, Caller};
 use serde_json::json;
 
 use super::{
     Shell,
     table::{harmless, one_line, table},
 };
-use crate::wiring::store;
+use crate::wiring::{store, wire};
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
@@ -48,8 +49,11 @@ struct ShowArgs {
     /// The session's id, or its beginning
     id: String,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "mermaid")]
     json: bool,
+    /// As a picture: a Mermaid flowchart
+    #[arg(long)]
+    mermaid: bool,
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +82,9 @@ pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::R
     match &args.command {
         None => list(&default, store.as_ref(), shell.output).await?,
         Some(SessionsCommand::List(args)) => list(args, store.as_ref(), shell.output).await?,
+        Some(SessionsCommand::Show(args)) if args.mermaid => {
+            picture(args, store.as_ref(), shell).await?;
+        }
         Some(SessionsCommand::Show(args)) => show(args, store.as_ref(), shell.output).await?,
         Some(SessionsCommand::Search(args)) => search(args, store.as_ref(), shell.output).await?,
     }
@@ -141,7 +148,8 @@ async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> any
             Ok(())
         })
         .await?;
-        let all = json!({ "session": session, "thoughts": thoughts });
+        let graphs = graphs(&id, store).await?;
+        let all = json!({ "session": session, "thoughts": thoughts, "graphs": graphs });
         writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
@@ -166,7 +174,53 @@ async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> any
         writeln!(output, "{}", harmless(thought.content.trim()))?;
         Ok(())
     })
-    .await
+    .await?;
+    for (graph, nodes) in graphs(&id, store).await? {
+        writeln!(output, "\n## Graph {}", graph.id)?;
+        for node in nodes {
+            let score = node.score.map(|score| (score.get() * 100.0).round());
+            let score = score.map_or_else(String::new, |score| format!(" ({score} %)"));
+            let pruned = if node.pruned { ", pruned" } else { "" };
+            writeln!(output, "\n### {}{score}{pruned}\n", node.node_type.as_str())?;
+            writeln!(output, "{}", harmless(node.content.trim()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A session's graphs and their nodes.
+async fn graphs(
+    session: &SessionId,
+    store: &dyn Store,
+) -> anyhow::Result<Vec<(Graph, Vec<GraphNode>)>> {
+    let all = Page::first(Page::MOST);
+    let mut found = Vec::new();
+    for graph in store.graphs(session, Which::Current, all).await? {
+        let nodes = store.nodes(&graph.id, Which::Current, all).await?;
+        found.push((graph, nodes));
+    }
+    Ok(found)
+}
+
+/// The picture that `reasoning_get` gives.
+async fn picture(args: &ShowArgs, store: &dyn Store, shell: &mut Shell<'_>) -> anyhow::Result<()> {
+    let id = full_id(&args.id, store).await?;
+    let wired = wire(shell.loaded)?;
+    let arguments = json!({ "id": id, "format": "mermaid", "limit": 200 });
+    let answer = wired
+        .registry
+        .call("reasoning_get", arguments, Caller::default())
+        .await?;
+    if let Answer::Done(answer) = answer {
+        let text = answer.get("text").and_then(serde_json::Value::as_str);
+        writeln!(
+            shell.output,
+            "{}",
+            harmless(text.unwrap_or_default().trim_end())
+        )?;
+    }
+    wired.registry.store().close().await;
+    Ok(())
 }
 
 async fn search(

@@ -17,7 +17,7 @@ pub(crate) struct ToolsArgs {
     /// As Markdown, with every argument
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// As JSON, with the schemas
+    /// As JSON, with the whole schemas
     #[arg(long)]
     json: bool,
 }

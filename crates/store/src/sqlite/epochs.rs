@@ -199,6 +199,13 @@ pub(super) async fn backtrack(
         .try_get("epoch")
         .map_err(|error| query_error(&error))?;
     run(connection, add_checkpoint(left)).await?;
+    // Which branch is followed may have changed since the caller looked.
+    let follows = "UPDATE checkpoints SET branch_id = (SELECT active_branch_id FROM sessions \
+                   WHERE id = $1) WHERE id = $2";
+    let follows = sqlx::query(follows)
+        .bind(session.as_str())
+        .bind(left.id.as_str());
+    run(connection, follows).await?;
     let sorted = [
         sort!("thoughts", "session_id = $1"),
         sort!("branches", "session_id = $1"),

@@ -141,5 +141,5 @@ async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
         assert!(!output.stdout.contains(['\u{1b}', '\u{7}']), "{output:?}");
     }
     let none = place.run(&["sessions", "search", "penguin"]).await;
-    assert_eq!(none.stdout, "No thought has all these words.\n");
+    assert_eq!(none.stdout, "Nothing has all these words.\n");
 }
