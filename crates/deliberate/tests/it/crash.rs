@@ -8,14 +8,14 @@ use sqlx::SqliteConnection;
 
 use crate::support::{Place, eventually, serve, text};
 
-const ROUNDS: u64 = 60;
+pub(crate) const ROUNDS: u64 = 60;
 const CALLS: u64 = 6;
 
 /// Repeats exactly: a linear congruential generator (Knuth's constants).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -38,8 +38,7 @@ async fn round(place: &Place, standin: &Standin, dice: &mut Dice, answered: &mut
     for number in 0..CALLS {
         let mut arguments = json!({ "content": format!("call {number}") });
         if dice.below(2) == 0 && !known.is_empty() {
-            let at = usize::try_from(dice.below(known.len() as u64)).unwrap();
-            arguments["session_id"] = json!(known[at]);
+            arguments["session_id"] = json!(any(dice, &known));
         }
         let params = json!({ "name": "reasoning_linear", "arguments": arguments });
         client.send_request("tools/call", params).await.unwrap();
@@ -60,6 +59,12 @@ fn take_answer(message: &Value, answered: &mut Answered) {
     let (thought, session) = (text(message, "thought_id"), text(message, "session_id"));
     let twice = answered.insert(thought.to_owned(), session.to_owned());
     assert_eq!(twice, None, "an id was given twice");
+}
+
+/// One of them.
+pub(crate) fn any<'a, T>(dice: &mut Dice, items: &'a [T]) -> Option<&'a T> {
+    let end = items.len() as u64;
+    (end > 0).then(|| &items[usize::try_from(dice.below(end)).unwrap()])
 }
 
 async fn count(database: &mut SqliteConnection, sql: &'static str) -> i64 {
@@ -132,16 +137,21 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
             "SELECT (SELECT count(*) FROM thoughts) - (SELECT count(*) FROM thoughts_text_docsize)",
         ),
     ];
+    assert_none(&mut database, &checks).await;
+}
+
+/// Asserts that no row is found by any of these, and that the file is whole.
+pub(crate) async fn assert_none(database: &mut SqliteConnection, checks: &[(&str, &'static str)]) {
     for (what, sql) in checks {
-        assert_eq!(count(&mut database, sql).await, 0, "{what}");
+        assert_eq!(count(database, sql).await, 0, "{what}");
     }
     let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
-        .fetch_one(&mut database)
+        .fetch_one(&mut *database)
         .await
         .unwrap();
     assert_eq!(whole, "ok");
     let strays: Vec<(String,)> = sqlx::query_as("SELECT \"table\" FROM pragma_foreign_key_check")
-        .fetch_all(&mut database)
+        .fetch_all(&mut *database)
         .await
         .unwrap();
     assert_eq!(strays, []);

@@ -11,6 +11,7 @@
 
 mod command;
 mod crash;
+mod crash_modes;
 mod processes;
 mod protocol;
 mod sessions;
