@@ -3,11 +3,15 @@
 //! A mode reads a session, asks the model, and returns a thought with the changes that keep it.
 //! It knows the domain, the toolkit and how to ask; nothing of MCP, SQL or HTTP.
 
+mod auto;
 mod checkpoint;
 mod context;
+mod divergent;
+mod given;
 mod graph;
 mod linear;
 mod prompt;
+mod reflection;
 mod said;
 mod session;
 mod tree;
@@ -15,11 +19,14 @@ mod view;
 
 use deliberate_toolkit::Registry;
 
+pub use auto::Auto;
 pub use checkpoint::{Backtrack, CheckpointCreate, CheckpointList};
+pub use divergent::Divergent;
 pub use graph::{
     GotAggregate, GotFinalize, GotGenerate, GotInit, GotPrune, GotRefine, GotScore, GotState,
 };
 pub use linear::Linear;
+pub use reflection::{Reflection, ReflectionEvaluate};
 pub use tree::{Tree, TreeComplete, TreeFocus, TreeList};
 pub use view::{Get, SearchThoughts, Sessions};
 
@@ -31,6 +38,10 @@ pub fn register(registry: Registry) -> Registry {
         .with(TreeFocus)
         .with(TreeList)
         .with(TreeComplete)
+        .with(Divergent)
+        .with(Reflection)
+        .with(ReflectionEvaluate)
+        .with(Auto)
         .with(CheckpointCreate)
         .with(CheckpointList)
         .with(Backtrack)

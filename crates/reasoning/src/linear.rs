@@ -32,6 +32,17 @@ pub struct Input {
     confidence: Option<Score>,
 }
 
+impl Input {
+    /// The usual, about `content`.
+    pub(crate) fn about(content: String) -> Self {
+        Self {
+            content,
+            session_id: None,
+            confidence: None,
+        }
+    }
+}
+
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
@@ -121,8 +132,8 @@ impl Tool for Linear {
     }
 }
 
-/// Takes one step in a session, or in a new one.
-async fn step(
+/// Takes one step in a session of any mode, or in a new one.
+pub(crate) async fn step(
     input: Input,
     session: Option<Session>,
     call: &Call,

@@ -23,8 +23,7 @@ const FUEL: u64 = 100_000;
 const PAST: &str = "past";
 
 /// The tags our asks put around what is not ours. A test reads them out of the asks.
-const TAGS: [&str; 14] = [
-    "approach",
+const TAGS: [&str; 12] = [
     "checkpoint",
     "constraint",
     "direction",
@@ -34,7 +33,6 @@ const TAGS: [&str; 14] = [
     "hint",
     "line",
     "node",
-    "perspective",
     "problem",
     "step",
     "subject",

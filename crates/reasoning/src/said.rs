@@ -63,11 +63,11 @@ pub(crate) fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
     Ok(text.trim().to_owned())
 }
 
-/// Texts of a list, without those that say nothing.
+/// Texts of a list, without those that say nothing. No list is an empty one.
 pub(crate) fn some_things<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
+    let texts = Option::<Vec<String>>::deserialize(deserializer)?.unwrap_or_default();
     let said = texts.into_iter().filter(|text| !says_nothing(text));
     Ok(said.map(|text| text.trim().to_owned()).collect())
 }

@@ -152,19 +152,16 @@ pub(crate) struct Grown {
     pub(crate) note: Option<String>,
 }
 
-/// Begins a graph with the usual limits, in a session or in a new one, and continues its root. The
-/// caller has made sure that the session is one for graphs.
-#[allow(dead_code, reason = "reasoning_auto calls it")]
+/// Begins a graph with the usual limits, in a session or in a new one, and continues its root.
 pub(crate) async fn start_and_grow(
     content: &str,
-    problem: Option<&str>,
     session: Option<Session>,
     call: &Call,
 ) -> Result<Outcome<Grown>, ToolError> {
-    let mut start = Start::new(content, problem, Config::default(), session, call)?;
+    let mut start = Start::new(content, None, Config::default(), session, call)?;
     let source = Source {
         graph: &start.graph,
-        problem,
+        problem: None,
         line: &[],
         node: &start.root,
         continuations: &[],
@@ -186,76 +183,4 @@ pub(crate) async fn start_and_grow(
         },
         changes,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use deliberate_core::{SystemClock, SystemIds};
-    use deliberate_store::{
-        Page, Store, Which,
-        sqlite::{Durability, SqliteOptions, SqliteStore},
-    };
-    use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry};
-
-    use super::*;
-
-    /// Calls [`start_and_grow`] as a tool.
-    struct Whole;
-
-    impl Tool for Whole {
-        type Input = Input;
-        type Output = Grown;
-
-        fn about(&self) -> About {
-            About {
-                name: "whole",
-                thinks: true,
-                ..GotInit.about()
-            }
-        }
-
-        async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Grown>, ToolError> {
-            start_and_grow(&input.content, input.problem.as_deref(), None, call).await
-        }
-    }
-
-    #[tokio::test]
-    async fn a_graph_begins_and_grows_in_one_call() {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 1,
-            durability: Durability::Relaxed,
-        }));
-        let registry = Registry::new(Parts {
-            store: store.clone(),
-            minds: Arc::new(OneMind(None)),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-            bounds: Bounds::default(),
-        });
-        let registry = registry.with(Whole);
-        let call = |tool, arguments| registry.call(tool, arguments, Caller::default());
-        let needs = match call("whole", json!({ "content": "the root" })).await {
-            Ok(Answer::NeedsReply(needs)) => needs,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(needs.asks.len(), 3);
-        let replies = ["one", "two", "Two"].map(|text| json!({ "thought": text }));
-        let resume = json!({ "id": needs.id, "replies": replies });
-        let output = match call("reasoning_resume", resume).await {
-            Ok(Answer::Done(output)) => output,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(output["count"], 2);
-        let graph = output["graph_id"].as_str().unwrap().into();
-        let all = Page::first(10);
-        let nodes = store.nodes(&graph, Which::Current, all).await.unwrap();
-        let depths: Vec<_> = nodes.iter().map(|it| (it.depth, it.is_active)).collect();
-        assert_eq!(depths, [(0, false), (1, true), (1, true)]);
-        let edges = store.edges(&graph, Which::Current, all).await.unwrap();
-        assert_eq!(edges.len(), 2);
-    }
 }

@@ -30,8 +30,7 @@ pub use refine::GotRefine;
 pub use score::GotScore;
 pub use state::GotState;
 
-#[allow(unused_imports, reason = "reasoning_auto begins a graph through it")]
-pub(crate) use init::{Grown, start_and_grow};
+pub(crate) use init::start_and_grow;
 
 /// What a tool that thinks about a graph does to the world.
 const THINKS: Annotations = Annotations {

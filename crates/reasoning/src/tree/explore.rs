@@ -12,11 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
+use super::with_branches;
 use crate::{
     context::{Past, line},
     prompt::{Asking, Freedom, bound_list},
     said::{Doubt, Sure, fitting, gist, or_none, something},
-    session::{Home, WorksOn, known, metadata},
+    session::{Home, metadata},
 };
 
 /// `reasoning_tree`.
@@ -221,7 +222,7 @@ async fn session_of(input: &Input, call: &Call) -> Result<Option<Session>, ToolE
         _ => None,
     };
     match input.session_id.as_ref().or(of_branch.as_ref()) {
-        Some(id) => Ok(Some(known(id, WorksOn::Mode(Mode::Tree), call).await?)),
+        Some(id) => Ok(Some(with_branches(id, call).await?)),
         None => Ok(None),
     }
 }

@@ -211,7 +211,7 @@ fn text_of_thought(thought: &Thought, opens: Option<&Branch>) -> String {
         .or(thought
             .input
             .as_deref()
-            .filter(|_| thought.parent_id.is_none()))
+            .filter(|_| thought.parent_id.is_none() || thought.mode == Mode::Tree))
         .unwrap_or(&thought.content);
     label(words, &percent(thought.confidence))
 }
@@ -224,9 +224,29 @@ fn percent(score: Score) -> String {
 fn label(words: &str, figure: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     let words = harmless(&cut_to_chars(&words.join(" "), LABEL_CHARS));
+    let words = no_list(&words);
     match figure {
         "" => words,
         figure => format!("{words}<br/>{figure}"),
+    }
+}
+
+/// Text that does not begin like a list, which Mermaid refuses to draw.
+fn no_list(text: &str) -> String {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    match text.chars().nth(digits) {
+        Some(mark @ ('.' | ')')) if digits > 0 => {
+            let (number, rest) = text.split_at(digits);
+            format!(
+                "{number}#{};{}",
+                u32::from(mark),
+                rest.get(1..).unwrap_or_default()
+            )
+        }
+        Some(mark @ ('-' | '+')) if digits == 0 => {
+            format!("#{};{}", u32::from(mark), text.get(1..).unwrap_or_default())
+        }
+        _ => text.to_owned(),
     }
 }
 
@@ -252,6 +272,13 @@ fn harmless(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_label_begins_a_list() {
+        assert_eq!(label("1. First, we", ""), "1#46; First, we");
+        assert_eq!(label("- one", ""), "#45; one");
+        assert_eq!(label("2026 was", ""), "2026 was");
+    }
 
     #[test]
     fn nothing_in_a_label_is_mermaid() {

@@ -172,6 +172,52 @@ impl Desk {
         self.use_tool(tool, arguments).await.unwrap_err()
     }
 
+    /// Calls a tool without a model; the client gives these replies, one a round, and all are used.
+    pub(crate) async fn driven(&self, tool: &str, arguments: Value, replies: &[Value]) -> Value {
+        let mut answer = self.use_tool(tool, arguments).await;
+        let mut replies = replies.iter();
+        while let Ok(Answer::NeedsReply(needs)) = &answer {
+            let reply = replies.next().expect("one reply more");
+            let resume = json!({ "id": needs.id, "replies": [reply] });
+            answer = self.use_tool("reasoning_resume", resume).await;
+        }
+        assert_eq!(replies.next(), None);
+        match answer {
+            Ok(Answer::Done(output)) => output,
+            other => panic!("{tool}: {other:?}"),
+        }
+    }
+
+    /// What is stored, without ids of new things and times, to compare two desks.
+    pub(crate) async fn gist(&self) -> Vec<Value> {
+        let thoughts = self.thoughts().await;
+        let place = |id: &deliberate_core::ThoughtId| thoughts.iter().position(|it| it.id == *id);
+        let mut all = Vec::new();
+        for thought in &thoughts {
+            let mut metadata = thought.metadata.clone().unwrap_or_default();
+            if let Some(ids) = metadata.get_mut("perspectives") {
+                *ids = json!(ids.as_array().unwrap().len());
+            }
+            let session = self
+                .store
+                .session(&thought.session_id)
+                .await
+                .unwrap()
+                .unwrap();
+            all.push(json!({
+                "session": [session.mode, session.title],
+                "input": thought.input,
+                "content": thought.content,
+                "confidence": thought.confidence,
+                "mode": thought.mode,
+                "parent": thought.parent_id.as_ref().map(place),
+                "branch": thought.branch_id,
+                "metadata": metadata,
+            }));
+        }
+        all
+    }
+
     /// Thinks one step, which must go well.
     pub(crate) async fn think(&self, arguments: Value) -> Value {
         match self.call(arguments).await {

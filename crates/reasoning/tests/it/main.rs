@@ -8,8 +8,11 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod auto;
 mod checkpoints;
 mod desk;
+mod divergent;
+mod evaluate;
 mod graph_asks;
 mod graph_generate;
 mod graph_ids;
@@ -23,5 +26,6 @@ mod linear_asks;
 mod linear_context;
 mod linear_steps;
 mod model;
+mod reflection;
 mod tree;
 mod view;

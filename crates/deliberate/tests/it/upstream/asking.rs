@@ -99,22 +99,7 @@ pub(super) const ASKING: &[Asking] = &[
         tool: "reasoning_tree",
         needs: Needs::Nothing,
         arguments: |_| json!({ "content": "Which way?" }),
-        good: || {
-            let approach = |name: &str| {
-                json!({
-                    "name": name, "thought": format!("Go {name}."), "rationale": "It is short.",
-                    "confidence_percent": 61,
-                })
-            };
-            json!({
-                "thought": "There are two.",
-                "approaches": [approach("left"), approach("right")],
-                "recommended": 2,
-                "relations": [{ "from": 1, "to": 2, "kind": "contradicts", "reason": "a fork" }],
-                "confidence_percent": 70,
-                "weakest_point": "the map",
-            })
-        },
+        good: fork,
         asked_by: &[],
         takes_words: false,
         at_once: 1,
@@ -211,17 +196,40 @@ pub(super) const ASKING: &[Asking] = &[
         at_once: 1,
     },
     Asking {
+        tool: "reasoning_auto",
+        needs: Needs::Session,
+        arguments: |it| {
+            let content = "The roof leaks.";
+            json!({ "content": content, "session_id": it.session, "hints": ["linear"], "run": true })
+        },
+        good: step,
+        asked_by: &[],
+        takes_words: true,
+        at_once: 1,
+    },
+    Asking {
+        tool: "reasoning_auto",
+        needs: Needs::Nothing,
+        arguments: |_| json!({ "content": "Which roof?", "hints": ["tree"], "run": true }),
+        good: fork,
+        asked_by: &[],
+        takes_words: false,
+        at_once: 1,
+    },
+    Asking {
+        tool: "reasoning_auto",
+        needs: Needs::Nothing,
+        arguments: |_| json!({ "content": "Roofs.", "hints": ["got"], "run": true }),
+        good: continuation,
+        asked_by: &[],
+        takes_words: false,
+        at_once: 3,
+    },
+    Asking {
         tool: "reasoning_got_generate",
         needs: Needs::Graph,
         arguments: |it| json!({ "graph_id": it.graph, "node_id": it.nodes[0], "k": 2 }),
-        good: || {
-            json!({
-                "thought": "It follows.",
-                "kind": "hypothesis",
-                "confidence_percent": 70,
-                "rationale": "it leads on",
-            })
-        },
+        good: continuation,
         asked_by: &[],
         takes_words: false,
         at_once: 2,
@@ -281,4 +289,30 @@ pub(super) const ASKING: &[Asking] = &[
 
 fn step() -> Value {
     json!({ "thought": "So it goes on.", "confidence_percent": 70, "weakest_point": "the end" })
+}
+
+fn fork() -> Value {
+    let approach = |name: &str| {
+        json!({
+            "name": name, "thought": format!("Go {name}."), "rationale": "It is short.",
+            "confidence_percent": 61,
+        })
+    };
+    json!({
+        "thought": "There are two.",
+        "approaches": [approach("left"), approach("right")],
+        "recommended": 2,
+        "relations": [{ "from": 1, "to": 2, "kind": "contradicts", "reason": "a fork" }],
+        "confidence_percent": 70,
+        "weakest_point": "the map",
+    })
+}
+
+fn continuation() -> Value {
+    json!({
+        "thought": "It follows.",
+        "kind": "hypothesis",
+        "confidence_percent": 70,
+        "rationale": "it leads on",
+    })
 }

@@ -1,0 +1,346 @@
+//! Several perspectives that differ, and what they come to together.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use deliberate_core::{
+    Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
+};
+use deliberate_thinker::Ask;
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::{Value, json};
+
+use crate::{
+    context::{Past, past},
+    given::listed,
+    prompt::{Asking, Freedom, bound_list},
+    said::{Doubt, Sure, gist, says_nothing, something},
+    session::{Home, WorksOn, known, metadata},
+};
+
+/// How many perspectives there are if the caller does not say.
+const USUAL: u8 = 3;
+
+/// One alone is no perspective.
+const LEAST: usize = 2;
+
+/// What a perspective is called by if its model gave it no name.
+const VIEWPOINT_CHARS: usize = 80;
+
+/// `reasoning_divergent`.
+pub struct Divergent;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The topic or problem to explore creatively
+    #[schemars(length(min = 1))]
+    content: String,
+    session_id: Option<SessionId>,
+    /// Default: 3
+    #[schemars(range(min = 2, max = 10))]
+    num_perspectives: Option<u8>,
+    /// What every perspective must respect
+    #[schemars(length(max = 20))]
+    constraints: Option<Vec<String>>,
+    /// Confidence threshold
+    confidence: Option<Score>,
+}
+
+impl Input {
+    /// The usual, about `content`.
+    pub(crate) fn about(content: String) -> Self {
+        Self {
+            content,
+            session_id: None,
+            num_perspectives: None,
+            constraints: None,
+            confidence: None,
+        }
+    }
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    thought_id: ThoughtId,
+    session_id: SessionId,
+    content: String,
+    confidence: Score,
+    perspectives: Vec<Perspective>,
+    synthesis: String,
+    most_novel: Option<ThoughtId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    perspectives_missing: Option<usize>,
+    #[serde(flatten)]
+    doubt: Doubt,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Perspective {
+    id: ThoughtId,
+    viewpoint: String,
+    content: String,
+    novelty_score: Option<Score>,
+    viability: Option<Score>,
+}
+
+/// What the model is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+// All is asked for, though an answer without some of it can be used.
+#[schemars(extend("required" = ["perspectives", "synthesis", "confidence_percent", "weakest_point"]))]
+struct Views {
+    #[serde(deserialize_with = "different")]
+    perspectives: Vec<View>,
+    /// What they come to together
+    #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "something")]
+    synthesis: String,
+    #[serde(flatten)]
+    sure: Sure,
+    /// What is most likely to be wrong with the synthesis
+    #[schemars(with = "String", length(max = 300))]
+    weakest_point: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = [
+    "viewpoint", "content", "assumption_challenged", "novelty_percent", "viability_percent"
+]))]
+struct View {
+    /// The stand it takes, in a few words
+    #[schemars(with = "String", length(min = 1))]
+    viewpoint: Option<String>,
+    /// The reasoning from it
+    #[schemars(length(min = 1))]
+    #[serde(default)]
+    content: String,
+    /// What it does not take for granted
+    #[schemars(with = "String")]
+    assumption_challenged: Option<String>,
+    /// How far it is from what most would say
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    novelty_percent: Option<Percent>,
+    /// How well it holds up
+    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[schemars(with = "Percent")]
+    viability_percent: Option<Percent>,
+}
+
+impl View {
+    fn viewpoint(&self) -> String {
+        match &self.viewpoint {
+            Some(name) if !says_nothing(name) => name.trim().to_owned(),
+            _ => cut_to_chars(self.content.trim(), VIEWPOINT_CHARS),
+        }
+    }
+}
+
+/// The perspectives that say something of their own. Too few of them are asked for again.
+fn different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<View>, D::Error> {
+    let mut views = Vec::<View>::deserialize(deserializer)?;
+    let mut seen = BTreeSet::new();
+    views.retain(|view| !says_nothing(&view.content) && seen.insert(gist(&view.content)));
+    if views.len() < LEAST {
+        return Err(de::Error::custom(
+            "fewer than two perspectives say something of their own",
+        ));
+    }
+    Ok(views)
+}
+
+/// What the ask shows.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    past: &'a Past,
+    content: &'a str,
+    constraints: &'a [String],
+    wanted: usize,
+}
+
+/// Limits as in the pipes of the original server, which gave five perspectives at the most.
+const FREEDOM: Freedom = Freedom {
+    max_tokens: 3_000,
+    temperature: 0.9,
+};
+
+/// What each perspective beyond those five may take more.
+const TOKENS_OF_ONE_MORE: u32 = 500;
+
+static ASK: LazyLock<Asking> =
+    LazyLock::new(|| Asking::new::<Views>("divergent", include_str!("divergent.md"), FREEDOM));
+
+impl Tool for Divergent {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "reasoning_divergent",
+            title: "Look from several sides",
+            description: "Creative reasoning that generates novel perspectives and unconventional \
+                          solutions, challenges assumptions and synthesizes them.",
+            annotations: Annotations {
+                read_only: false,
+                destructive: false,
+                idempotent: false,
+                open_world: true,
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let session = match &input.session_id {
+            Some(id) => Some(known(id, WorksOn::Mode(Mode::Divergent), call).await?),
+            None => None,
+        };
+        look(input, session, call).await
+    }
+}
+
+/// Looks at something from several sides, in a session of any mode or in a new one.
+pub(crate) async fn look(
+    input: Input,
+    session: Option<Session>,
+    call: &Call,
+) -> Result<Outcome<Output>, ToolError> {
+    let content = call.checked_content("content", &input.content)?.to_owned();
+    let constraints = listed("constraints", input.constraints, call)?;
+    let mut past = match &session {
+        Some(session) => past(session, call).await?,
+        None => Past::default(),
+    };
+    past.latest = call.keep("parent", past.latest);
+    let wanted = input.num_perspectives.unwrap_or(USUAL);
+    call.progress(0.0, Some(1.0), "thinking");
+    let ask = ask(&content, &constraints, &past, wanted)?;
+    let views: Views = call.think(ask, None).await?.value;
+    let home = Home::of(session, Mode::Divergent, &content, call);
+    let step = Step {
+        content,
+        constraints,
+        parent: past.latest,
+        wanted: usize::from(wanted),
+        threshold: input.confidence,
+    };
+    Ok(step.outcome(&home, views, call))
+}
+
+fn ask(content: &str, constraints: &[String], past: &Past, wanted: u8) -> Result<Ask, ToolError> {
+    let count = usize::from(wanted);
+    let mut ask = ASK.ask(Shown {
+        past,
+        content,
+        constraints,
+        wanted: count,
+    })?;
+    bound_list(&mut ask, "perspectives", count, count);
+    ask.max_tokens += u32::from(wanted.saturating_sub(5)) * TOKENS_OF_ONE_MORE;
+    ask.variables = [("content".to_owned(), content.to_owned())].into();
+    Ok(ask)
+}
+
+/// What was asked, once it is answered.
+struct Step {
+    content: String,
+    constraints: Vec<String>,
+    parent: Option<ThoughtId>,
+    wanted: usize,
+    threshold: Option<Score>,
+}
+
+impl Step {
+    /// The perspectives come before the synthesis, so that the next step finds the synthesis last.
+    fn outcome(self, home: &Home, views: Views, call: &Call) -> Outcome<Output> {
+        let at = call.now();
+        let thought = |input, content, confidence, metadata| Thought {
+            id: call.fresh(),
+            session_id: home.id(),
+            input,
+            content,
+            confidence,
+            mode: Mode::Divergent,
+            parent_id: self.parent.clone(),
+            branch_id: home.session.active_branch_id.clone(),
+            set_aside: false,
+            created_at: at,
+            metadata,
+        };
+        let mut changes = home.changes();
+        let mut perspectives = Vec::new();
+        for view in views.perspectives.into_iter().take(self.wanted) {
+            let viewpoint = view.viewpoint();
+            let novelty_score = view.novelty_percent.map(|percent| percent.0);
+            let viability = view.viability_percent.map(|percent| percent.0);
+            let kept = thought(
+                None,
+                view.content.trim().to_owned(),
+                viability.unwrap_or(Score::DEFAULT_CONFIDENCE),
+                metadata([
+                    ("kind", json!("perspective")),
+                    ("viewpoint", json!(viewpoint)),
+                    ("novelty", json!(novelty_score)),
+                    ("assumption_challenged", json!(view.assumption_challenged)),
+                ]),
+            );
+            perspectives.push(Perspective {
+                id: kept.id.clone(),
+                viewpoint,
+                content: kept.content.clone(),
+                novelty_score,
+                viability,
+            });
+            changes.push(Change::AddThought(kept));
+        }
+        let confidence = views.sure.score();
+        let ids: Vec<&ThoughtId> = perspectives.iter().map(|it| &it.id).collect();
+        let synthesis = thought(
+            Some(self.content.clone()),
+            views.synthesis,
+            confidence,
+            metadata([
+                ("kind", json!("synthesis")),
+                ("perspectives", json!(ids)),
+                ("constraints", Value::from(self.constraints)),
+                ("weakest_point", json!(views.weakest_point)),
+            ]),
+        );
+        let missing = self.wanted.saturating_sub(perspectives.len());
+        let output = Output {
+            thought_id: synthesis.id.clone(),
+            session_id: home.id(),
+            content: synthesis.content.clone(),
+            confidence,
+            most_novel: most_novel(&perspectives),
+            perspectives,
+            synthesis: synthesis.content.clone(),
+            perspectives_missing: (missing > 0).then_some(missing),
+            doubt: Doubt::of(self.threshold, confidence, views.weakest_point.as_deref()),
+        };
+        changes.push(Change::AddThought(synthesis));
+        Outcome {
+            output,
+            changes,
+            session: Some(home.id()),
+        }
+    }
+}
+
+/// The one farthest from what most would say; of equals the first.
+fn most_novel(perspectives: &[Perspective]) -> Option<ThoughtId> {
+    let mut best: Option<(Score, &ThoughtId)> = None;
+    for perspective in perspectives {
+        if let Some(novelty) = perspective.novelty_score
+            && best.is_none_or(|(most, _)| novelty > most)
+        {
+            best = Some((novelty, &perspective.id));
+        }
+    }
+    best.map(|(_, id)| id.clone())
+}

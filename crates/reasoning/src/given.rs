@@ -1,0 +1,20 @@
+//! Short texts that callers give in lists: constraints, focus areas, hints.
+
+use deliberate_toolkit::{Call, ToolError};
+
+/// The texts of `list`, each of which must say something; together they may be as long as one
+/// content.
+pub(crate) fn listed(
+    field: &str,
+    list: Option<Vec<String>>,
+    call: &Call,
+) -> Result<Vec<String>, ToolError> {
+    let list = list.unwrap_or_default();
+    for (number, text) in list.iter().enumerate() {
+        call.checked_content(&format!("{field}.{number}"), text)?;
+    }
+    if list.len() > 1 {
+        call.checked_content(field, &list.concat())?;
+    }
+    Ok(list)
+}
