@@ -75,6 +75,10 @@ struct Step {
 }
 
 impl Step {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the thinker hands its text over"
+    )]
     fn plain(thought: String) -> Self {
         Self {
             thought: thought.trim().to_owned(),

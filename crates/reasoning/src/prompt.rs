@@ -111,8 +111,9 @@ impl Asking {
 
 /// Says how many items a list of the answer is to have.
 pub(crate) fn bound_list(ask: &mut Ask, list: &str, least: usize, most: usize) {
-    if let Some(list) = ask.schema["properties"]
-        .get_mut(list)
+    if let Some(list) = ask
+        .schema
+        .pointer_mut(&format!("/properties/{list}"))
         .and_then(Value::as_object_mut)
     {
         list.insert("minItems".to_owned(), json!(least));
@@ -121,6 +122,10 @@ pub(crate) fn bound_list(ask: &mut Ask, list: &str, least: usize, most: usize) {
 }
 
 /// Text that can't open or close a tag of ours: `&lt;` is written for the bracket of each.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "filters are given their own text"
+)]
 fn fenced(text: String) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -184,7 +189,7 @@ mod tests {
                     for piece in text.split('<').skip(1) {
                         let name = piece.trim_start_matches('/');
                         let end = name.find(|c: char| !c.is_ascii_lowercase()).unwrap();
-                        found.insert(name[..end].to_owned());
+                        found.insert(name.get(..end).unwrap().to_owned());
                     }
                 }
             }

@@ -28,10 +28,10 @@ pub(crate) fn output(schema: &Value) -> Map<String, Value> {
     outline
 }
 
-/// What a field is, where it is always the same.
+/// What a field is, where it is always the same. Most are text, so that is not said.
 fn kind(field: &Value) -> Value {
     match field.get("type") {
-        Some(Value::String(kind)) => json!({ "type": kind }),
+        Some(Value::String(kind)) if kind != "string" => json!({ "type": kind }),
         _ => json!({}),
     }
 }

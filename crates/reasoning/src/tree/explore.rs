@@ -326,21 +326,18 @@ fn grow(
 ) -> Outcome<Output> {
     let mut changes = home.changes();
     let confidence = found.sure.score();
-    let base = match base {
-        Some(base) => {
-            changes.push(Change::Require(Requirement::OpenBranch(base.id.clone())));
-            base
-        }
-        None => {
-            let root = branch("root", None, confidence, home, call);
-            changes.push(Change::AddBranch(root.clone()));
-            changes.push(Change::FollowBranch {
-                session_id: home.id(),
-                branch_id: Some(root.id.clone()),
-                at: call.now(),
-            });
-            root
-        }
+    let base = if let Some(base) = base {
+        changes.push(Change::Require(Requirement::OpenBranch(base.id.clone())));
+        base
+    } else {
+        let root = branch("root", None, confidence, home, call);
+        changes.push(Change::AddBranch(root.clone()));
+        changes.push(Change::FollowBranch {
+            session_id: home.id(),
+            branch_id: Some(root.id.clone()),
+            at: call.now(),
+        });
+        root
     };
     let fork = thought(&base.id, parent, &found.thought, confidence, home, call);
     let fork = Thought {

@@ -186,10 +186,8 @@ impl Page {
 
 /// What kind of node it is and how good, in a few words.
 fn about(node: &GraphNode) -> String {
-    let mut text = node.node_type.as_str().to_owned();
-    if let Some(score) = node.score {
-        text += &format!(" ({})", percent(score));
-    }
+    let score = node.score.map(|score| format!(" ({})", percent(score)));
+    let mut text = node.node_type.as_str().to_owned() + &score.unwrap_or_default();
     if node.is_terminal {
         text += ", conclusion";
     }

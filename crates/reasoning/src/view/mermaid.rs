@@ -256,8 +256,8 @@ fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '"' | '#' | '%' | '&' | '<' | '>' | '`' | '\\' | '{' | '}' | '[' | ']' | '*' | '_'
-            | '|' | ';' => {
+            '"' | '#' | '$' | '%' | '&' | '<' | '>' | '`' | '\\' | '{' | '}' | '[' | ']' | '*'
+            | '_' | '|' | ';' => {
                 if write!(safe, "#{};", u32::from(letter)).is_err() {
                     return safe;
                 }

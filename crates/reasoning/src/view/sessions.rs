@@ -204,11 +204,9 @@ async fn delete(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError
 
 /// The session the caller named.
 async fn named(input: &Input, call: &Call) -> Result<deliberate_core::Session, ToolError> {
-    match &input.session_id {
-        Some(id) => known(id, WorksOn::Any, call).await,
-        None => {
-            let issue = Issue::new("session_id", "is required to rename or delete");
-            Err(ToolError::Invalid(vec![issue]))
-        }
+    if let Some(id) = &input.session_id {
+        return known(id, WorksOn::Any, call).await;
     }
+    let issue = Issue::new("session_id", "is required to rename or delete");
+    Err(ToolError::Invalid(vec![issue]))
 }

@@ -17,8 +17,10 @@ pub(super) struct Asking {
     pub(super) asked_by: &'static [&'static str],
     /// Whether words without JSON are an answer.
     pub(super) takes_words: bool,
-    /// Asks of a call that goes well, at once.
+    /// The most asks under way at once.
     pub(super) at_once: usize,
+    /// Whether something is kept of it.
+    pub(super) keeps: bool,
 }
 
 /// What a call needs to be there.
@@ -94,6 +96,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: true,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_tree",
@@ -103,6 +106,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_backtrack",
@@ -112,6 +116,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_divergent",
@@ -135,6 +140,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_reflection",
@@ -156,6 +162,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_reflection_evaluate",
@@ -175,6 +182,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: false,
     },
     Asking {
         tool: "reasoning_auto",
@@ -194,6 +202,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: false,
     },
     Asking {
         tool: "reasoning_auto",
@@ -206,6 +215,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: true,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_auto",
@@ -215,6 +225,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_auto",
@@ -224,6 +235,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 3,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_got_generate",
@@ -233,6 +245,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 2,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_got_score",
@@ -251,6 +264,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_got_aggregate",
@@ -268,6 +282,7 @@ pub(super) const ASKING: &[Asking] = &[
         asked_by: &[],
         takes_words: false,
         at_once: 1,
+        keeps: true,
     },
     Asking {
         tool: "reasoning_got_refine",
@@ -284,6 +299,7 @@ pub(super) const ASKING: &[Asking] = &[
         takes_words: false,
         // The better text, and how good the present one is.
         at_once: 2,
+        keeps: true,
     },
 ];
 
