@@ -92,7 +92,7 @@ async fn attempt<T: DeserializeOwned>(
     replies: &mut Vec<Reply>,
 ) -> Result<T, Unmet> {
     let reply = thinker.think(ask, deadline).await.map_err(Unmet::NoReply)?;
-    let read = read(&reply, &ask.schema, from_plain);
+    let read = read(&reply, ask, from_plain);
     replies.push(reply);
     read.map_err(Unmet::Unusable)
 }
@@ -100,9 +100,10 @@ async fn attempt<T: DeserializeOwned>(
 /// Makes a `T` of a reply, or says what is wrong with it.
 fn read<T: DeserializeOwned>(
     reply: &Reply,
-    schema: &Value,
+    ask: &Ask,
     from_plain: Option<fn(String) -> T>,
 ) -> Result<T, String> {
+    let schema = &ask.schema;
     if reply.finish == Finish::Refusal {
         return Err("the model refused to answer".to_owned());
     }
@@ -114,12 +115,22 @@ fn read<T: DeserializeOwned>(
         Finish::Length => End::Cut,
         Finish::Stop | Finish::Refusal => End::Written,
     };
+    let is_cut = |of_text: fn(&str) -> bool| reply.finish == Finish::Length || of_text(&reply.text);
     match (lenient::read(&reply.text, end), from_plain) {
         // Half a thought is no thought: it is asked for again, shorter.
-        (Err(_), _) if lenient::is_cut(&reply.text) || reply.finish == Finish::Length => {
-            Err("it ends in the middle".to_owned())
+        (Err(_), _) if is_cut(lenient::is_cut) => Err("it ends in the middle".to_owned()),
+        (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => {
+            let value = fit(value, schema);
+            // Where plain text is an answer, what is there of an object is one too. Of a structure
+            // that was cut off, what is missing may be what the rest is judged by.
+            if ask.plain_text == PlainText::IsRefused
+                && is_cut(lenient::is_open)
+                && lacks_something(&value, schema)
+            {
+                return Err("it ends in the middle".to_owned());
+            }
+            typed(&value, schema)
         }
-        (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => typed(&fit(value, schema), schema),
         (Ok(Value::String(text)), Some(from_plain)) if !text.trim().is_empty() => {
             Ok(from_plain(text.trim().to_owned()))
         }
@@ -197,6 +208,16 @@ fn faults(value: &Value, schema: &Value) -> Vec<String> {
             shortened(&format!("{place}: {error}"), 300)
         })
         .collect()
+}
+
+/// Whether something that must be there is not, at any depth.
+fn lacks_something(value: &Value, schema: &Value) -> bool {
+    use jsonschema::error::ValidationErrorKind as Kind;
+
+    jsonschema::validator_for(schema).is_ok_and(|validator| {
+        let mut errors = validator.iter_errors(value);
+        errors.any(|error| matches!(error.kind(), Kind::Required { .. }))
+    })
 }
 
 /// The second ask: the same, with the bad answer and what is wrong with it.

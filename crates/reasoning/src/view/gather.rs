@@ -6,6 +6,7 @@ use deliberate_core::{
 use deliberate_store::{Page, StoreError, Which};
 use deliberate_toolkit::{Call, Issue, ToolError};
 use serde::Serialize;
+use serde_json::Value;
 
 /// What one answer holds at the most, in characters of text: about what a model can read at once.
 /// A single thing is always given whole.
@@ -141,8 +142,9 @@ impl Thing {
 }
 
 impl WholeSession {
-    async fn read(session: Session, wanted: Wanted, call: &Call) -> Result<Self, StoreError> {
+    async fn read(mut session: Session, wanted: Wanted, call: &Call) -> Result<Self, StoreError> {
         let store = call.store();
+        without_thread(&mut session);
         let all = Page::first(Page::MOST);
         let (thoughts, part) = thoughts(&session.id, wanted, call).await?;
         let mut graphs = Vec::new();
@@ -159,6 +161,17 @@ impl WholeSession {
             session,
             part,
         })
+    }
+}
+
+/// Which conversation of a provider it continues is our affair.
+fn without_thread(session: &mut Session) {
+    let Some(fields) = session.metadata.as_mut().and_then(Value::as_object_mut) else {
+        return;
+    };
+    fields.shift_remove("thread");
+    if fields.is_empty() {
+        session.metadata = None;
     }
 }
 

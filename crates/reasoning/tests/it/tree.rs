@@ -5,7 +5,7 @@ use deliberate_store::Which;
 use deliberate_toolkit::{Answer, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{ALL, Desk, conversation, says, whole};
+use crate::desk::{ALL, Desk, conversation, cut_off, says, whole};
 
 const TREE: &str = "reasoning_tree";
 
@@ -364,4 +364,19 @@ async fn hostile_text_stays_inside_its_tag() {
     )
     .await;
     insta::assert_snapshot!(conversation(&desk.last_asked()));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_asked_for_again() {
+    let desk = Desk::new();
+    let cut = r#"{"thought":"There are four.","approaches":[{"name":"left","thought":"Go left.","rationale":"short","confidence_percent":61},{"name":"right","thought":"Go right.","rationale""#;
+    // Whether the provider says so or not.
+    for reply in [cut_off(cut), says(cut)] {
+        desk.will_say([reply, says(&two().to_string())]);
+        let answer = desk.done(TREE, json!({ "content": "x" })).await;
+        assert_eq!(answer["branches"][1]["name"], "Bus");
+    }
+    desk.will_say([cut_off(cut), says(cut)]);
+    let error = desk.refused(TREE, json!({ "content": "x" })).await;
+    assert_eq!(error.code(), "InvalidResponse");
 }

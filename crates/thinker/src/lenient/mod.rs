@@ -61,6 +61,12 @@ pub(crate) fn is_cut(text: &str) -> bool {
     read_json(text).is_ok_and(|value| value.is_object() || value.is_array())
 }
 
+/// Whether a bracket that opens in the text is never closed, as in JSON without its end.
+pub(crate) fn is_open(text: &str) -> bool {
+    let spans = spans::bracketed(without_thinking(shortened(text)), Quotes::Respected);
+    !spans.open.is_empty()
+}
+
 /// How a text has to be taken.
 #[derive(Debug, Clone, Copy)]
 struct How {

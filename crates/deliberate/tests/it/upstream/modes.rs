@@ -459,7 +459,7 @@ async fn all_end_in(wire: Wire, fault: Fault, code: &str, settings: &[(&str, &st
 }
 
 async fn what_takes_too_long_is_given_up(wire: Wire) {
-    let settings = [("REQUEST_TIMEOUT_MS", "100"), ("MAX_RETRIES", "0")];
+    let settings = [("REQUEST_TIMEOUT_MS", "150"), ("MAX_RETRIES", "0")];
     all_end_in(wire, Fault::Hang, "Timeout", &settings).await;
 }
 
