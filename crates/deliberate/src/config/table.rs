@@ -196,7 +196,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         milliseconds(0, 60_000), Value("1000"),
         "Pause before the first retry, in milliseconds; later ones are longer"),
     setting("request.concurrency", &["DELIBERATE_REQUEST_CONCURRENCY"], integer(1, 1024),
-        Value("64"), "How many requests to one provider may run at once"),
+        Value("256"), "How many requests to one provider may run at once"),
     setting("request.per_second", &["DELIBERATE_REQUEST_PER_SECOND"],
         Number { min: 0.001, max: 10_000.0 }, unset("5"),
         "Most requests to one provider per second"),

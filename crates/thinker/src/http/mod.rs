@@ -38,7 +38,7 @@ impl Default for HttpSettings {
             request_timeout: Duration::from_secs(30),
             max_retries: 3,
             retry_delay: Duration::from_secs(1),
-            concurrency: 64,
+            concurrency: 256,
             requests_per_second: None,
         }
     }
