@@ -42,6 +42,22 @@ async def test_a_session_through_a_real_model(connect: Connect, era: str) -> Non
     assert [step["previous_thought"] for step in steps] == [None, steps[0]["thought_id"], steps[1]["thought_id"]]
 
 
+async def test_a_graph_by_a_real_model(connect: Connect) -> None:
+    async with connect("auto", SETTINGS) as client:
+
+        async def call(tool: str, **arguments: object) -> dict:
+            return answer(await client.call_tool(tool, arguments, PATIENCE_SECONDS))
+
+        graph = await call("reasoning_got_init", content="How can a town have less traffic?")
+        root = {"graph_id": graph["graph_id"], "node_id": graph["root_node_id"]}
+        grown = await call("reasoning_got_generate", **root, k=1)
+        scored = await call("reasoning_got_score", **root)
+    assert [node["content"].strip() != "" for node in grown["continuations"]] == [True] * grown["count"]
+    parts = scored["breakdown"].values()
+    assert all(0 <= part <= 1 for part in parts)
+    assert scored["overall_score"] == pytest.approx(sum(parts) / 4, abs=0.01)
+
+
 async def test_a_real_model_can_be_called_off(connect: Connect) -> None:
     async with connect("legacy", SETTINGS) as client:
         with pytest.raises(MCPError):

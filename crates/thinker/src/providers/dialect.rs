@@ -105,28 +105,80 @@ impl Dialect {
     }
 }
 
-/// The schema with a length for every string that has none, so that all of them together take
-/// fewer tokens than there are. A token has two characters or more, nearly always.
+/// The schema with a length for every string and every list that has none, so that all of them
+/// together take fewer tokens than there are. A token has two characters or more, nearly always.
 fn ending_in_time(ask: &Ask) -> Value {
     const CHARS_PER_TOKEN: u64 = 2;
     // Below this nothing can be said; grammars for much more are slow to make, or refused.
     const BOUNDS: (u64, u64) = (80, 4_000);
     let mut schema = ask.schema.clone();
-    let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
-        return schema;
-    };
-    let known = |field: &Value| field.get("maxLength").and_then(Value::as_u64);
-    let taken: u64 = fields.values().filter_map(known).sum();
-    let open = |field: &Value| {
-        field.get("type").and_then(Value::as_str) == Some("string") && known(field).is_none()
-    };
-    let count = fields.values().filter(|field| open(field)).count() as u64;
-    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(taken);
-    let share = (room / count.max(1)).clamp(BOUNDS.0, BOUNDS.1);
-    for field in fields.values_mut().filter(|field| open(field)) {
-        field["maxLength"] = json!(share);
-    }
+    let mut strings = Lengths::default();
+    strings.measure(&schema, 1);
+    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(strings.known);
+    let share = (room / strings.open.max(1)).clamp(BOUNDS.0, BOUNDS.1);
+    end(&mut schema, share);
     schema
+}
+
+/// Items of a list that does not say how many it may have.
+const ITEMS: u64 = 4;
+
+/// How long the strings of an answer may get.
+#[derive(Default)]
+struct Lengths {
+    /// In all, where the schema says it.
+    known: u64,
+    /// How many have no end.
+    open: u64,
+}
+
+impl Lengths {
+    /// Measures what stands in an answer `times` times.
+    fn measure(&mut self, schema: &Value, times: u64) {
+        let number = |name: &str| schema.get(name).and_then(Value::as_u64);
+        match schema.get("type").and_then(Value::as_str) {
+            Some("string") if schema.get("enum").is_none() => match number("maxLength") {
+                Some(length) => self.known += length * times,
+                None => self.open += times,
+            },
+            Some("array") => {
+                if let Some(items) = schema.get("items") {
+                    let times = times.saturating_mul(number("maxItems").unwrap_or(ITEMS));
+                    self.measure(items, times);
+                }
+            }
+            _ => {
+                let fields = schema.get("properties").and_then(Value::as_object);
+                for field in fields.into_iter().flat_map(serde_json::Map::values) {
+                    self.measure(field, times);
+                }
+            }
+        }
+    }
+}
+
+/// Gives an end to everything that has none.
+fn end(schema: &mut Value, share: u64) {
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    match fields.get("type").and_then(Value::as_str) {
+        Some("string") if !fields.contains_key("enum") => {
+            fields.entry("maxLength").or_insert_with(|| json!(share));
+        }
+        Some("array") => {
+            fields.entry("maxItems").or_insert_with(|| json!(ITEMS));
+            if let Some(items) = fields.get_mut("items") {
+                end(items, share);
+            }
+        }
+        _ => {
+            let properties = fields.get_mut("properties").and_then(Value::as_object_mut);
+            for field in properties.into_iter().flat_map(serde_json::Map::values_mut) {
+                end(field, share);
+            }
+        }
+    }
 }
 
 /// A name as the format allows it: letters, digits, `_` and `-`, at most 64.
@@ -186,6 +238,25 @@ mod tests {
         assert_eq!(
             ending_in_time(&ask)["properties"]["thought"]["maxLength"],
             80
+        );
+        // Strings inside lists count as often as they may occur.
+        ask.max_tokens = 1_000;
+        ask.schema = json!({ "properties": {
+            "list": { "type": "array", "maxItems": 3, "items": { "properties": {
+                "text": { "type": "string" },
+                "kind": { "type": "string", "enum": ["a", "b"] },
+            } } },
+            "words": { "type": "array", "items": { "type": "string" } },
+            "thought": { "type": "string" },
+        } });
+        let fields = &ending_in_time(&ask)["properties"];
+        let text = &fields["list"]["items"]["properties"]["text"];
+        assert_eq!(text["maxLength"], 2_000 / (3 + 4 + 1));
+        assert_eq!(fields["words"]["items"]["maxLength"], 250);
+        assert_eq!(fields["words"]["maxItems"], 4);
+        assert_eq!(
+            fields["list"]["items"]["properties"]["kind"].get("maxLength"),
+            None
         );
     }
 
