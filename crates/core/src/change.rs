@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use crate::{
-    Branch, BranchId, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
-    Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId, Thought,
+    Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
+    Invocation, NodeId, Score, Session, SessionId, StateSnapshot, Suspension, SuspensionId, Thought,
     Timestamp,
 };
 
@@ -38,8 +38,15 @@ pub enum Change {
     AddThought(Thought),
     /// A branch is opened. Refused if the one it grows from was set aside meanwhile.
     AddBranch(Branch),
-    /// A branch becomes this.
-    UpdateBranch(Branch),
+    /// A branch is open again, completed or given up. Refused if it was set aside.
+    SetBranchState {
+        /// The branch.
+        id: BranchId,
+        /// What it is from now on.
+        state: BranchState,
+        /// When.
+        at: Timestamp,
+    },
     /// A session follows another branch. Refused if that was set aside meanwhile.
     FollowBranch {
         /// The session.
@@ -69,14 +76,24 @@ pub enum Change {
     AddGraph(Graph),
     /// A node is added. Refused if its graph was set aside meanwhile.
     AddNode(GraphNode),
-    /// A node becomes this.
-    UpdateNode(GraphNode),
+    /// Parts of a node become these; the others stay what they are by then, for others may have
+    /// worked on it while a model thought. Refused if it was pruned or set aside.
+    MarkNode {
+        /// The node.
+        id: NodeId,
+        /// What changes.
+        marks: NodeMarks,
+        /// When.
+        at: Timestamp,
+    },
     /// Nodes are pruned: no longer worked on, still there.
     PruneNodes {
         /// Their graph.
         graph_id: GraphId,
         /// Which ones.
         nodes: Vec<NodeId>,
+        /// When.
+        at: Timestamp,
     },
     /// An edge is added. Refused if one of its ends was set aside meanwhile.
     AddEdge(GraphEdge),
@@ -96,6 +113,19 @@ pub enum Change {
     AddInvocation(Invocation),
 }
 
+/// What changes in a node.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeMarks {
+    /// Its quality.
+    pub score: Option<Score>,
+    /// Whether it may still be worked on.
+    pub is_active: Option<bool>,
+    /// Whether it is a conclusion.
+    pub is_terminal: Option<bool>,
+    /// Fields that join those of its metadata.
+    pub notes: Option<Value>,
+}
+
 /// What a call saw and relies on. Models take their time, and others work meanwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Requirement {
@@ -103,6 +133,8 @@ pub enum Requirement {
     OpenBranch(BranchId),
     /// The node is neither pruned nor set aside.
     UsableNode(NodeId),
+    /// The node is usable, and no conclusion.
+    OpenNode(NodeId),
     /// The graph has no more nodes than this that are not pruned.
     NodesAtMost {
         /// The graph.

@@ -20,7 +20,7 @@ mod thought;
 mod time;
 
 pub use branch::{Branch, BranchState, CrossRef, RefKind};
-pub use change::{Change, Requirement};
+pub use change::{Change, NodeMarks, Requirement};
 pub use checkpoint::{Checkpoint, CheckpointKind, StateSnapshot};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};

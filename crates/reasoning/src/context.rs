@@ -1,107 +1,154 @@
 //! What a model is shown of a session's past, or of one line of it: the newest steps that fit a
-//! token budget, and the first one, which says what it all was about. Never what was set aside. The same size for a session of ten steps and of
-//! ten thousand.
+//! token budget, and the first one, which says what it all was about. Never what was set aside, and
+//! of a branch never its siblings. The same size for a session of ten steps and of ten thousand.
 
-use deliberate_core::{Session, Thought, ThoughtId, approximate_tokens, cut_to_tokens};
-use deliberate_store::{Page, StoreError, Which};
-use deliberate_toolkit::Call;
-use serde::Serialize;
+use deliberate_core::{
+    BranchId, BranchState, Session, Thought, ThoughtId, approximate_tokens, cut_to_tokens,
+};
+use deliberate_store::StoreError;
+use deliberate_toolkit::{Call, ToolError};
+use serde::{Deserialize, Serialize};
 
 /// Steps shown at the most, however short they are.
 const MOST_STEPS: u32 = 24;
 
+/// One more than is shown, to know whether something is left out.
+const READ: u32 = MOST_STEPS + 1;
+
 /// One long step may take this share of the budget, so that it does not push out all others.
 const SHARE_OF_ONE: usize = 4;
 
-/// A session's past, as far as it is shown.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+/// A session's past, as far as it is shown, and the place where the next thought stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
     /// The steps, oldest first.
     pub(crate) steps: Vec<PastStep>,
     /// Whether steps between the first and the others are left out.
     pub(crate) gap: bool,
     /// The latest thought, which the next one builds on.
-    #[serde(skip)]
     pub(crate) latest: Option<ThoughtId>,
+    /// The branch the next one is on.
+    pub(crate) branch: Option<BranchId>,
 }
 
 /// One step, cut to its share.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PastStep {
     input: String,
     thought: String,
     confidence: String,
 }
 
-/// One more than is shown, to know whether something is left out.
-const READ: u32 = MOST_STEPS + 1;
-
-/// Reads the past of `session` within the budget of the call.
-pub(crate) async fn past(session: &Session, call: &Call) -> Result<Past, StoreError> {
-    let newest = call.store().latest_thoughts(&session.id, READ).await?;
-    shown(newest, session, call).await
+/// Where the session stands: on the line of the branch that is followed, else after its latest
+/// thoughts. A call that is run again sees what it saw before.
+pub(crate) async fn standing(session: Option<&Session>, call: &Call) -> Result<Past, StoreError> {
+    let Some(session) = session else {
+        return Ok(Past::default());
+    };
+    let on_branch = match &session.active_branch_id {
+        Some(branch) => call.store().latest_on_branch(branch, 1).await?,
+        None => Vec::new(),
+    };
+    let past = match on_branch.first() {
+        Some(latest) => line(Some(&latest.id), call).await?,
+        None => latest(session, call).await?,
+    };
+    let branch = session.active_branch_id.clone();
+    Ok(call.keep("past", Past { branch, ..past }))
 }
 
-/// Reads the line that ends with `latest`: that thought, what it built on, and so on.
-pub(crate) async fn line(
-    latest: Option<&ThoughtId>,
-    session: &Session,
+/// The same, if the branch that is followed is open.
+pub(crate) async fn open_standing(
+    session: Option<&Session>,
     call: &Call,
-) -> Result<Past, StoreError> {
+) -> Result<Past, ToolError> {
+    let past = standing(session, call).await?;
+    if let (Some(id), Some(session)) = (&past.branch, session) {
+        let branch = call.branch(id, &session.id).await?;
+        if branch.state != BranchState::Active {
+            return Err(ToolError::BranchClosed {
+                id: branch.id.to_string(),
+                state: branch.state,
+            });
+        }
+    }
+    Ok(past)
+}
+
+/// The latest thoughts of a session, of whatever branch.
+pub(crate) async fn latest(session: &Session, call: &Call) -> Result<Past, StoreError> {
+    let newest = call.store().latest_thoughts(&session.id, READ).await?;
+    let first = if newest.len() < READ as usize {
+        let given = newest.iter().rev().find(|thought| thought.input.is_some());
+        given.or(newest.last()).cloned()
+    } else {
+        call.store().opening(&session.id).await?
+    };
+    Ok(select(newest, first, call.context_tokens()))
+}
+
+/// The line that ends with `latest`: that thought, what it built on, and so on.
+pub(crate) async fn line(latest: Option<&ThoughtId>, call: &Call) -> Result<Past, StoreError> {
     let Some(latest) = latest else {
         return Ok(Past::default());
     };
     let newest = call.store().line(latest, READ).await?;
-    shown(newest, session, call).await
-}
-
-async fn shown(newest: Vec<Thought>, session: &Session, call: &Call) -> Result<Past, StoreError> {
-    let latest = newest.first().map(|thought| thought.id.clone());
     let first = if newest.len() < READ as usize {
         newest.last().cloned()
     } else {
-        let first = Page::first(1);
-        let first = call
-            .store()
-            .thoughts(&session.id, Which::Current, first)
-            .await?;
-        first.into_iter().next()
+        call.store().line_start(latest).await?
     };
-    Ok(select(newest, first, latest, call.context_tokens()))
+    Ok(select(newest, first, call.context_tokens()))
 }
 
-fn select(
-    newest: Vec<Thought>,
-    first: Option<Thought>,
-    latest: Option<ThoughtId>,
-    budget: usize,
-) -> Past {
+/// The latest thought where the session stands.
+pub(crate) async fn latest_thought(
+    session: &Session,
+    call: &Call,
+) -> Result<Option<Thought>, StoreError> {
+    if let Some(branch) = &session.active_branch_id {
+        let on_branch = call.store().latest_on_branch(branch, 1).await?;
+        if let Some(thought) = on_branch.into_iter().next() {
+            return Ok(Some(thought));
+        }
+    }
+    let latest = call.store().latest_thoughts(&session.id, 1).await?;
+    Ok(latest.into_iter().next())
+}
+
+/// Those of the newest that fit, and the first, which is always shown.
+fn select(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> Past {
+    let latest = newest.first().map(|thought| thought.id.clone());
     let share = budget / SHARE_OF_ONE;
-    let anchor = first.map(|first| (first.id.clone(), PastStep::cut(&first, share)));
+    let mut anchor = first.map(|first| (first.id.clone(), PastStep::cut(&first, share)));
     let mut left = budget.saturating_sub(anchor.as_ref().map_or(0, |(_, step)| step.tokens()));
     let mut steps = Vec::new();
-    let mut reached_anchor = anchor.is_none();
+    let mut whole = newest.len() <= MOST_STEPS as usize;
     for thought in newest {
-        if anchor.as_ref().is_some_and(|(id, _)| *id == thought.id) {
-            reached_anchor = true;
-            break;
-        }
         if steps.len() == MOST_STEPS as usize {
             break;
         }
+        if let Some((_, step)) = anchor.take_if(|(id, _)| *id == thought.id) {
+            whole = true;
+            steps.push(step);
+            continue;
+        }
         let step = PastStep::cut(&thought, share);
         let Some(rest) = left.checked_sub(step.tokens()) else {
+            whole = false;
             break;
         };
         left = rest;
         steps.push(step);
     }
+    let gap = anchor.is_some() || (!whole && !steps.is_empty());
     steps.extend(anchor.map(|(_, step)| step));
     steps.reverse();
     Past {
-        gap: !reached_anchor,
         steps,
+        gap,
         latest,
+        branch: None,
     }
 }
 
@@ -151,7 +198,7 @@ mod tests {
     #[test]
     fn a_short_session_is_shown_whole_oldest_first() {
         let newest = vec![thought(3, "c"), thought(2, "b"), thought(1, "a")];
-        let past = select(newest, Some(thought(1, "a")), None, 1_000);
+        let past = select(newest, Some(thought(1, "a")), 1_000);
         assert_eq!(inputs(&past), ["input 1", "input 2", "input 3"]);
         assert!(!past.gap);
     }
@@ -160,7 +207,7 @@ mod tests {
     fn a_long_session_keeps_its_first_and_its_newest_steps_within_the_budget() {
         let long = "word ".repeat(400);
         let newest: Vec<_> = (2..=20).rev().map(|n| thought(n, &long)).collect();
-        let past = select(newest, Some(thought(1, &long)), None, 2_000);
+        let past = select(newest, Some(thought(1, &long)), 2_000);
         assert!(past.gap);
         assert_eq!(inputs(&past).first(), Some(&"input 1"));
         assert_eq!(inputs(&past).last(), Some(&"input 20"));

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{
-    Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
+    BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
 };
 use deliberate_thinker::Ask;
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
@@ -12,11 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Past, past},
+    context::{Past, open_standing},
     given::listed,
     prompt::{Asking, Freedom, bound_list},
     said::{Doubt, Sure, gist, says_nothing, something},
-    session::{Home, WorksOn, known, metadata},
+    session::{Home, WorksOn, known, metadata, open},
 };
 
 /// How many perspectives there are if the caller does not say.
@@ -212,11 +212,7 @@ pub(crate) async fn look(
 ) -> Result<Outcome<Output>, ToolError> {
     let content = call.checked_content("content", &input.content)?.to_owned();
     let constraints = listed("constraints", input.constraints, call)?;
-    let mut past = match &session {
-        Some(session) => past(session, call).await?,
-        None => Past::default(),
-    };
-    past.latest = call.keep("parent", past.latest);
+    let past = open_standing(session.as_ref(), call).await?;
     let wanted = input.num_perspectives.unwrap_or(USUAL);
     call.progress(0.0, Some(1.0), "thinking");
     let ask = ask(&content, &constraints, &past, wanted)?;
@@ -226,6 +222,7 @@ pub(crate) async fn look(
         content,
         constraints,
         parent: past.latest,
+        branch: past.branch,
         wanted: usize::from(wanted),
         threshold: input.confidence,
     };
@@ -251,6 +248,7 @@ struct Step {
     content: String,
     constraints: Vec<String>,
     parent: Option<ThoughtId>,
+    branch: Option<BranchId>,
     wanted: usize,
     threshold: Option<Score>,
 }
@@ -267,12 +265,13 @@ impl Step {
             confidence,
             mode: Mode::Divergent,
             parent_id: self.parent.clone(),
-            branch_id: home.session.active_branch_id.clone(),
+            branch_id: self.branch.clone(),
             set_aside: false,
             created_at: at,
             metadata,
         };
         let mut changes = home.changes();
+        changes.extend(open(self.branch.as_ref()));
         let mut perspectives = Vec::new();
         for view in views.perspectives.into_iter().take(self.wanted) {
             let viewpoint = view.viewpoint();

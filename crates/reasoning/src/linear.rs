@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Past, past},
+    context::{Past, open_standing},
     prompt::{Asking, Freedom},
     said::{Doubt, Sure, something},
-    session::{Home, WorksOn, known, metadata, thread_of},
+    session::{Home, WorksOn, known, metadata, open, thread_of},
 };
 
 /// `reasoning_linear`.
@@ -143,11 +143,7 @@ pub(crate) async fn step(
     call: &Call,
 ) -> Result<Outcome<Output>, ToolError> {
     let content = call.checked_content("content", &input.content)?;
-    let mut past = match &session {
-        Some(session) => past(session, call).await?,
-        None => Past::default(),
-    };
-    past.latest = call.keep("parent", past.latest);
+    let past = open_standing(session.as_ref(), call).await?;
     call.progress(0.0, Some(1.0), "thinking");
     let ask = ask(content, &past, session.as_ref())?;
     let answer = call.think(ask, Some(Step::plain)).await?;
@@ -182,7 +178,7 @@ fn outcome(
         confidence,
         mode: Mode::Linear,
         parent_id: past.latest,
-        branch_id: home.session.active_branch_id.clone(),
+        branch_id: past.branch,
         set_aside: false,
         created_at: call.now(),
         metadata: metadata([
@@ -199,6 +195,7 @@ fn outcome(
         doubt: Doubt::of(input.confidence, confidence, step.weakest_point.as_deref()),
     };
     let mut changes = home.changes_with(answer.thread);
+    changes.extend(open(thought.branch_id.as_ref()));
     changes.push(Change::AddThought(thought));
     Outcome {
         output,

@@ -1,6 +1,6 @@
 //! Sessions: finding the one a call is about, beginning one, keeping its conversation.
 
-use deliberate_core::{Change, Mode, Session, SessionId, cut_to_chars};
+use deliberate_core::{BranchId, Change, Mode, Requirement, Session, SessionId, cut_to_chars};
 use deliberate_toolkit::{Call, ToolError};
 use serde_json::Value;
 
@@ -85,6 +85,11 @@ fn begin(mode: Mode, content: &str, call: &Call) -> Session {
         active_branch_id: None,
         metadata: None,
     }
+}
+
+/// A branch that a step is added to must be open by then, too.
+pub(crate) fn open(branch: Option<&BranchId>) -> Option<Change> {
+    branch.map(|id| Change::Require(Requirement::OpenBranch(id.clone())))
 }
 
 /// The provider's conversation that this session continues.

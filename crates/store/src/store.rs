@@ -57,6 +57,21 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
+    /// The thoughts on a branch, oldest first.
+    fn on_branch<'a>(
+        &'a self,
+        branch: &'a BranchId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Thought>>;
+
+    /// A session's first current thought that began with something given, which says what it all
+    /// is about.
+    fn opening<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>>;
+
+    /// The thought that the line of this one began with.
+    fn line_start<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
+
     /// The thought, what it built on, what that built on: newest first.
     fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>>;
 
@@ -82,7 +97,14 @@ pub trait Store: Send + Sync {
     /// The checkpoint of that id.
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
-    /// A session's checkpoints, oldest first, without their snapshots.
+    /// A session's checkpoint of that name.
+    fn checkpoint_named<'a>(
+        &'a self,
+        session: &'a SessionId,
+        name: &'a str,
+    ) -> StoreFuture<'a, Option<CheckpointId>>;
+
+    /// A session's checkpoints, newest first, without their snapshots.
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,

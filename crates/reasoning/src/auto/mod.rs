@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    context::{Past, past},
+    context::{Past, standing},
     divergent,
     given::listed,
     graph, linear,
@@ -224,10 +224,7 @@ async fn choose(
             result: None,
         });
     }
-    let past = match session {
-        Some(session) => past(session, call).await?,
-        None => Past::default(),
-    };
+    let past = standing(session, call).await?;
     let shown = Shown {
         past: &past,
         session_mode: session.map(|session| session.mode.as_str()),

@@ -146,7 +146,7 @@ impl Tool for Backtrack {
             None => Ok(back.alone()),
             Some(direction) => {
                 let direction = call.checked_content("new_direction", direction)?;
-                let past = line(back.latest.as_ref().map(|it| &it.id), &back.session, call).await?;
+                let past = line(back.latest.as_ref().map(|it| &it.id), call).await?;
                 call.progress(0.0, Some(1.0), "thinking");
                 let way = call.think(ask(&back.checkpoint, &past, direction)?, None);
                 let way = way.await?.value;

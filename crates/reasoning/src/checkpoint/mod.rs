@@ -8,10 +8,12 @@ pub use backtrack::Backtrack;
 pub use create::CheckpointCreate;
 pub use list::CheckpointList;
 
-use deliberate_core::{Checkpoint, CheckpointId, CheckpointKind, Session, Thought, ThoughtId};
+use deliberate_core::{Checkpoint, CheckpointId, CheckpointKind, Session, ThoughtId};
 use deliberate_store::StoreError;
 use deliberate_toolkit::Call;
 use serde_json::{Value, json};
+
+use crate::context::latest_thought;
 
 /// A checkpoint of where the session stands. It names the place and holds no copy, so it costs
 /// the same however long the session is.
@@ -22,7 +24,7 @@ async fn here(
     kind: CheckpointKind,
     call: &Call,
 ) -> Result<Checkpoint, StoreError> {
-    let latest = latest(session, call).await?.map(|thought| thought.id);
+    let latest = latest_thought(session, call).await?.map(|it| it.id);
     Ok(Checkpoint {
         id: call.fresh::<CheckpointId>(),
         session_id: session.id.clone(),
@@ -33,18 +35,6 @@ async fn here(
         kind,
         created_at: call.now(),
     })
-}
-
-/// The latest thought: of the branch that is followed, else of the session.
-async fn latest(session: &Session, call: &Call) -> Result<Option<Thought>, StoreError> {
-    if let Some(branch) = &session.active_branch_id {
-        let on_branch = call.store().latest_on_branch(branch, 1).await?;
-        if let Some(thought) = on_branch.into_iter().next() {
-            return Ok(Some(thought));
-        }
-    }
-    let latest = call.store().latest_thoughts(&session.id, 1).await?;
-    Ok(latest.into_iter().next())
 }
 
 /// The latest thought when a checkpoint was made. Those of the original server hold the session's

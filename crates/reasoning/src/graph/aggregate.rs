@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    THINKS, any_items, any_text, any_texts, load::Whole, new_edge, new_node, problem, shape::Shape,
-    shown,
+    THINKS, any_items, any_text, any_texts, load::Whole, new_edge, new_node, problem, rest,
+    shape::Shape, shown,
 };
 use crate::{
     prompt::{Asking, Freedom},
@@ -255,14 +255,7 @@ async fn changes(
     let mut changes: Vec<Change> = sources.iter().map(usable).collect();
     changes.push(Change::AddNode(node));
     changes.extend(edges.into_iter().map(Change::AddEdge));
-    for source in sources {
-        // As it is by now: it may have been scored while the model thought.
-        let mut source = call.node(&source.id, &whole.graph.id).await?;
-        if source.is_active {
-            source.is_active = false;
-            changes.push(Change::UpdateNode(source));
-        }
-    }
+    changes.extend(sources.iter().map(|source| rest(&source.id, call)));
     changes.push(Change::Require(Requirement::NodesAtMost {
         graph_id: whole.graph.id.clone(),
         most: whole.config.max_nodes,

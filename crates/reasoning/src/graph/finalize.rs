@@ -2,9 +2,7 @@
 
 use std::{cmp::Ordering, collections::HashSet};
 
-use deliberate_core::{
-    Change, GraphId, GraphNode, NodeId, NodeKind, Requirement, Score, SessionId,
-};
+use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Score, SessionId};
 use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +11,7 @@ use serde_json::json;
 use super::{
     MARKS,
     load::{Whole, is_root},
+    mark,
 };
 
 /// Conclusions that are chosen where none are named.
@@ -79,12 +78,12 @@ impl Tool for GotFinalize {
         };
         let mut changes = Vec::new();
         for node in terminal.iter().filter(|node| !node.is_terminal) {
-            changes.push(Change::Require(Requirement::UsableNode(node.id.clone())));
-            changes.push(Change::UpdateNode(GraphNode {
-                is_terminal: true,
-                is_active: false,
-                ..node.clone()
-            }));
+            let marks = NodeMarks {
+                is_terminal: Some(true),
+                is_active: Some(false),
+                ..NodeMarks::default()
+            };
+            changes.push(mark(&node.id, marks, call));
         }
         let nothing = "There is no node to conclude with yet; continue the root first.";
         Ok(Outcome {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     THINKS, any_text,
     load::Whole,
-    new_edge, new_node, problem,
+    new_edge, new_node, problem, rest,
     shown::{Around, beside},
 };
 use crate::{
@@ -183,14 +183,9 @@ impl Tool for GotGenerate {
         }
         let mut changes = Vec::new();
         if !growth.nodes.is_empty() {
-            changes.push(Change::Require(Requirement::UsableNode(node.id.clone())));
+            changes.push(Change::Require(Requirement::OpenNode(node.id.clone())));
             changes.extend(growth.changes());
-            // As it is by now: it may have been scored while the model thought.
-            let mut node = open_node(&node.id, &input.graph_id, call).await?;
-            if node.is_active {
-                node.is_active = false;
-                changes.push(Change::UpdateNode(node));
-            }
+            changes.push(rest(&node.id, call));
             changes.push(Change::Require(Requirement::NodesAtMost {
                 graph_id: input.graph_id.clone(),
                 most: whole.config.max_nodes,

@@ -14,7 +14,9 @@ mod shape;
 mod shown;
 mod state;
 
-use deliberate_core::{EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
+use deliberate_core::{
+    Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, NodeMarks, Score,
+};
 use deliberate_toolkit::{Annotations, Call, ToolError};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -96,6 +98,26 @@ fn new_edge(
         weight,
         created_at: call.now(),
         metadata: None,
+    }
+}
+
+/// The node is no longer the end of a way: it was continued or merged, or is a conclusion.
+fn rest(id: &NodeId, call: &Call) -> Change {
+    mark(
+        id,
+        NodeMarks {
+            is_active: Some(false),
+            ..NodeMarks::default()
+        },
+        call,
+    )
+}
+
+fn mark(id: &NodeId, marks: NodeMarks, call: &Call) -> Change {
+    Change::MarkNode {
+        id: id.clone(),
+        marks,
+        at: call.now(),
     }
 }
 

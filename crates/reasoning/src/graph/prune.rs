@@ -70,6 +70,7 @@ impl Tool for GotPrune {
         let change = (!pruned_node_ids.is_empty()).then(|| Change::PruneNodes {
             graph_id: whole.graph.id.clone(),
             nodes: pruned_node_ids.clone(),
+            at: call.now(),
         });
         Ok(Outcome {
             output: Output {

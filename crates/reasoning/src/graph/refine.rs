@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, Requirement, Score, SessionId,
+    Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Requirement, Score,
+    SessionId,
 };
 use deliberate_thinker::ThinkError;
 use deliberate_toolkit::{About, Call, Limits, Outcome, Thinking, Tool, ToolError};
@@ -14,7 +15,7 @@ use serde_json::json;
 use super::{
     THINKS, any_text, any_texts,
     load::Whole,
-    new_edge, new_node, note, problem, rounded,
+    mark, new_edge, new_node, note, problem, rounded,
     score::{self, Judgement},
     shown::Around,
 };
@@ -124,8 +125,6 @@ impl Tool for GotRefine {
             let ask = score::ask(&around(&refined.thought), "got_score_refined")?;
             Some(call.think::<Judgement>(ask, None).await?.value)
         };
-        // As it is by now: it may have been continued while the model thought.
-        let node = call.node(&input.node_id, &input.graph_id).await?;
         Ok(outcome(
             &whole, node, original, judged, refined, better, call,
         ))
@@ -159,7 +158,7 @@ fn waits<T>(outcome: &Result<Thinking<T>, ToolError>) -> bool {
 /// The better of both, and what is to be remembered of it.
 fn outcome(
     whole: &Whole,
-    mut node: GraphNode,
+    node: GraphNode,
     original: Score,
     judged: Option<Judgement>,
     refined: Refined,
@@ -181,17 +180,10 @@ fn outcome(
         quality_delta: delta,
         kept: Kept::Original,
     };
-    let newly_judged = judged.is_some();
-    if let Some(judged) = judged {
-        judged.note_on(&mut node);
-    }
+    let judged = judged.map(|judged| judged.marks());
     let Some(better) = better.filter(|_| delta > 0.0) else {
-        let changes = if newly_judged {
-            changes.push(Change::UpdateNode(node));
-            changes
-        } else {
-            Vec::new()
-        };
+        let changes = judged.map(|marks| mark(&node.id, marks, call));
+        let changes = Vec::from_iter(changes);
         return Outcome {
             output,
             changes,
@@ -200,7 +192,8 @@ fn outcome(
     };
     let kind = NodeKind::Refinement;
     let mut new = new_node(&whole.graph, kind, node.depth, refined.thought, call);
-    better.note_on(&mut new);
+    new.score = Some(better.parts.overall());
+    new.metadata = Some(better.notes());
     note(&mut new, "critique", json!(refined.critique));
     note(&mut new, "improvements", json!(refined.improvements));
     let confidence = better.parts.overall();
@@ -211,11 +204,14 @@ fn outcome(
     output.confidence = confidence;
     output.improvements_made = refined.improvements.unwrap_or_default();
     output.kept = Kept::Refined;
-    node.is_active = false;
+    let marks = NodeMarks {
+        is_active: Some(false),
+        ..judged.unwrap_or_default()
+    };
     changes.extend([
         Change::AddNode(new),
         Change::AddEdge(edge),
-        Change::UpdateNode(node),
+        mark(&node.id, marks, call),
         Change::Require(Requirement::NodesAtMost {
             graph_id: whole.graph.id.clone(),
             most: whole.config.max_nodes,

@@ -2,16 +2,14 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::{
-    Change, GraphId, GraphNode, ModelScore, NodeId, Percent, Requirement, Score, SessionId,
-};
+use deliberate_core::{GraphId, ModelScore, NodeId, NodeMarks, Percent, Score, SessionId};
 use deliberate_thinker::Ask;
 use deliberate_toolkit::{About, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{THINKS, any_text, load::Whole, note, problem, rounded, shown::Around};
+use super::{THINKS, any_text, load::Whole, mark, problem, rounded, shown::Around};
 use crate::prompt::{Asking, Freedom};
 
 /// From this score on a node may be where the graph ends.
@@ -143,12 +141,22 @@ impl TryFrom<Written> for Judgement {
 }
 
 impl Judgement {
-    /// Notes the judgement on the node it is about.
-    pub(super) fn note_on(&self, node: &mut GraphNode) {
-        node.score = Some(self.parts.overall());
-        note(node, "score_parts", json!(self.parts));
-        note(node, "score_rationale", json!(self.rationale));
-        note(node, "weakest_point", json!(self.weakest_point));
+    /// What it changes in the node it is about.
+    pub(super) fn marks(&self) -> NodeMarks {
+        NodeMarks {
+            score: Some(self.parts.overall()),
+            notes: Some(self.notes()),
+            ..NodeMarks::default()
+        }
+    }
+
+    /// What is worth keeping of it beside the score.
+    pub(super) fn notes(&self) -> Value {
+        json!({
+            "score_parts": self.parts,
+            "score_rationale": self.rationale,
+            "weakest_point": self.weakest_point,
+        })
     }
 }
 
@@ -196,9 +204,7 @@ impl Tool for GotScore {
             .await?;
         let judgement = answer.value;
         let overall = judgement.parts.overall();
-        // As it is by now: it may have been continued while the model thought.
-        let mut node = call.node(&input.node_id, &input.graph_id).await?;
-        judgement.note_on(&mut node);
+        let marks = judgement.marks();
         Ok(Outcome {
             session: Some(whole.graph.session_id.clone()),
             output: Output {
@@ -211,10 +217,7 @@ impl Tool for GotScore {
                 weakest_point: judgement.weakest_point,
                 is_terminal_candidate: overall.get() >= GOOD_ENOUGH && node.depth >= 1,
             },
-            changes: vec![
-                Change::Require(Requirement::UsableNode(node.id.clone())),
-                Change::UpdateNode(node),
-            ],
+            changes: vec![mark(&input.node_id, marks, call)],
         })
     }
 }

@@ -15,7 +15,7 @@ use super::measures::{
     Branches, Contradiction, Course, Facts, Graphs, Record, kept, rounded_score,
 };
 use crate::{
-    context::{Past, past},
+    context::{self, Past},
     prompt::{Asking, Freedom},
     said::{Sure, some_things, something},
     session::{WorksOn, known},
@@ -231,7 +231,7 @@ async fn ask(
     facts: &Facts,
     call: &Call,
 ) -> Result<Ask, ToolError> {
-    let mut past = past(session, call).await?;
+    let mut past = call.keep("past", context::latest(session, call).await?);
     let budget = call.context_tokens();
     if !nodes.is_empty() {
         leave_half(&mut past, budget);

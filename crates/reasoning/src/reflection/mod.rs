@@ -291,7 +291,7 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
     let at = call.now();
     let branch_id = match &subject.thought {
         Some(thought) => thought.branch_id.clone(),
-        None => home.session.active_branch_id.clone(),
+        None => subject.past.branch.clone(),
     };
     let reflected = subject.thought.map(|thought| thought.id);
     let thought = |input, content, confidence, parent_id, metadata| Thought {

@@ -4,7 +4,7 @@ use deliberate_core::{Session, SessionId, Thought, ThoughtId, cut_to_tokens};
 use deliberate_toolkit::{Call, Issue, Kind, ToolError};
 
 use crate::{
-    context::{Past, line, past},
+    context::{Past, latest_thought, line, standing},
     session::{WorksOn, known},
 };
 
@@ -60,16 +60,13 @@ impl Subject {
         call: &Call,
     ) -> Result<Self, ToolError> {
         call.checked_content("content", &content)?;
-        let past = match &session {
-            Some(session) => past(session, call).await?,
-            None => Past::default(),
-        };
+        let past = standing(session.as_ref(), call).await?;
         Ok(Self {
             text: content.clone(),
             given: Some(content),
             thought: None,
             session,
-            parent: call.keep("parent", past.latest.clone()),
+            parent: past.latest.clone(),
             past,
         })
     }
@@ -96,8 +93,8 @@ impl Subject {
     }
 
     async fn latest(session: Session, call: &Call) -> Result<Self, ToolError> {
-        let latest = call.store().latest_thoughts(&session.id, 1).await?;
-        let latest = call.keep("subject", latest.into_iter().next().map(|it| it.id));
+        let latest = latest_thought(&session, call).await?;
+        let latest = call.keep("subject", latest.map(|it| it.id));
         let Some(latest) = latest else {
             return Err(wrong(
                 "session_id",
@@ -116,7 +113,7 @@ impl Subject {
                 id: thought.id.to_string(),
             });
         }
-        let past = line(thought.parent_id.as_ref(), &session, call).await?;
+        let past = line(thought.parent_id.as_ref(), call).await?;
         Ok(Self {
             text: cut_to_tokens(&thought.content, call.context_tokens()),
             given: None,

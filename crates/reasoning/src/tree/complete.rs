@@ -1,6 +1,6 @@
 //! `reasoning_tree_complete`: closes a branch.
 
-use deliberate_core::{Branch, BranchId, BranchState, Change, Score, SessionId};
+use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
 use deliberate_store::{Page, Which};
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
@@ -85,12 +85,10 @@ impl Tool for TreeComplete {
             .filter(|other| other.id != branch.id && other.state == BranchState::Active)
             .map(|other| other.id)
             .collect();
-        let changes = (branch.state != state).then(|| {
-            Change::UpdateBranch(Branch {
-                state,
-                updated_at: call.now(),
-                ..branch.clone()
-            })
+        let changes = (branch.state != state).then(|| Change::SetBranchState {
+            id: branch.id.clone(),
+            state,
+            at: call.now(),
         });
         Ok(Outcome {
             output: Output {

@@ -259,8 +259,8 @@ pub(crate) async fn explore(
         Some(session) => base(this.branch.as_ref(), session, call).await?,
         None => None,
     };
-    let mut past = past(base.as_ref(), session.as_ref(), call).await?;
-    past.latest = call.keep("parent", past.latest);
+    let past = past(base.as_ref(), session.as_ref(), call).await?;
+    let past = call.keep("past", past);
     call.progress(0.0, Some(1.0), "exploring");
     let mut ask = ASK.ask(Shown {
         past: &past,
@@ -312,7 +312,7 @@ async fn past(
         None => call.store().latest_thoughts(&session.id, 1).await?,
     };
     let latest = latest.first().map(|thought| &thought.id);
-    Ok(line(latest, session, call).await?)
+    Ok(line(latest, call).await?)
 }
 
 /// The branches that grow from what the model found.

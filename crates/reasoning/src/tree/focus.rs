@@ -1,6 +1,6 @@
 //! `reasoning_tree_focus`: follows a branch, and reopens it if it was closed.
 
-use deliberate_core::{Branch, BranchId, BranchState, Change, Score, SessionId};
+use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,11 +60,11 @@ impl Tool for TreeFocus {
         let reopened = branch.state != BranchState::Active;
         let mut changes = Vec::new();
         if reopened {
-            changes.push(Change::UpdateBranch(Branch {
+            changes.push(Change::SetBranchState {
+                id: branch.id.clone(),
                 state: BranchState::Active,
-                updated_at: call.now(),
-                ..branch.clone()
-            }));
+                at: call.now(),
+            });
         }
         if session.active_branch_id.as_ref() != Some(&branch.id) {
             changes.push(Change::FollowBranch {

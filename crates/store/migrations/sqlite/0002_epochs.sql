@@ -18,12 +18,8 @@ CREATE TABLE branch_revisions (
     id         TEXT NOT NULL,
     epoch      INTEGER NOT NULL,
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    name       TEXT,
     state      TEXT NOT NULL,
-    confidence REAL NOT NULL,
-    priority   INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    metadata   TEXT,
     PRIMARY KEY (id, epoch)
 ) STRICT;
 CREATE INDEX branch_revisions_by_session ON branch_revisions (session_id, epoch);
@@ -32,10 +28,7 @@ CREATE TABLE node_revisions (
     id          TEXT NOT NULL,
     epoch       INTEGER NOT NULL,
     session_id  TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    content     TEXT NOT NULL,
-    node_type   TEXT NOT NULL,
     score       REAL,
-    depth       INTEGER NOT NULL,
     is_active   INTEGER NOT NULL,
     is_terminal INTEGER NOT NULL,
     metadata    TEXT,
@@ -49,6 +42,15 @@ ALTER TABLE sessions ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE thoughts ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE thoughts ADD COLUMN set_aside INTEGER NOT NULL DEFAULT 0 CHECK (set_aside IN (0, 1));
 CREATE INDEX current_thoughts ON thoughts (session_id, seq) WHERE set_aside = 0;
+CREATE INDEX current_on_branch ON thoughts (branch_id, seq) WHERE set_aside = 0;
+
+-- The thought that a line of thoughts began with; of that thought, its own id.
+ALTER TABLE thoughts ADD COLUMN root_id TEXT;
+WITH RECURSIVE line (id, root) AS (
+    SELECT id, id FROM thoughts WHERE parent_id IS NULL
+    UNION ALL SELECT t.id, line.root FROM thoughts t JOIN line ON t.parent_id = line.id
+)
+UPDATE thoughts SET root_id = line.root FROM line WHERE line.id = thoughts.id;
 
 -- `value_epoch`: the epoch that the present values are from.
 ALTER TABLE branches ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
@@ -112,9 +114,4 @@ CREATE TRIGGER nodes_text_added AFTER INSERT ON graph_nodes BEGIN
 END;
 CREATE TRIGGER nodes_text_deleted AFTER DELETE ON graph_nodes BEGIN
     INSERT INTO nodes_text (nodes_text, rowid, content) VALUES ('delete', old.seq, old.content);
-END;
-CREATE TRIGGER nodes_text_changed AFTER UPDATE OF content ON graph_nodes
-    WHEN old.content <> new.content BEGIN
-    INSERT INTO nodes_text (nodes_text, rowid, content) VALUES ('delete', old.seq, old.content);
-    INSERT INTO nodes_text (rowid, content) VALUES (new.seq, new.content);
 END;

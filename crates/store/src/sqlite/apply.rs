@@ -2,8 +2,9 @@
 //! database are what a commit costs.
 
 use deliberate_core::{
-    Branch, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode, Invocation, NodeId,
-    Requirement, Session, StateSnapshot, Suspension, Thought,
+    Branch, BranchId, BranchState, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
+    Invocation, NodeId, NodeMarks, Requirement, Session, StateSnapshot, Suspension, Thought,
+    Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
@@ -67,6 +68,9 @@ fn untouched(change: &Change) -> StoreError {
         Change::EndSuspension { .. } | Change::Suspend(_) => StoreError::AlreadyEnded,
         Change::AddThought(_)
         | Change::AddBranch(_)
+        | Change::AddCheckpoint(_)
+        | Change::SetBranchState { .. }
+        | Change::MarkNode { .. }
         | Change::FollowBranch { .. }
         | Change::AddCrossRef(_)
         | Change::AddNode(_)
@@ -113,6 +117,14 @@ async fn require(
             )
             .bind(id.as_str()),
             "the node was pruned or set aside",
+        ),
+        Requirement::OpenNode(id) => (
+            sqlx::query_scalar(
+                "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = $1 AND pruned = 0 \
+                 AND set_aside = 0 AND is_terminal = 0)",
+            )
+            .bind(id.as_str()),
+            "the node was pruned, set aside or made a conclusion",
         ),
         Requirement::NodesAtMost { graph_id, most } => (
             sqlx::query_scalar(
@@ -163,7 +175,7 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
         }
         Change::AddThought(thought) => add_thought(thought),
         Change::AddBranch(branch) => add_branch(branch),
-        Change::UpdateBranch(branch) => update_branch(branch),
+        Change::SetBranchState { id, state, at } => set_branch_state(id, *state, *at),
         Change::FollowBranch {
             session_id,
             branch_id,
@@ -180,8 +192,12 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
         Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
         Change::AddGraph(graph) => add_graph(graph),
         Change::AddNode(node) => add_node(node),
-        Change::UpdateNode(node) => update_node(node),
-        Change::PruneNodes { graph_id, nodes } => prune(graph_id, nodes),
+        Change::MarkNode { id, marks, at } => mark_node(id, marks, *at),
+        Change::PruneNodes {
+            graph_id,
+            nodes,
+            at,
+        } => prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => add_edge(edge),
         Change::Suspend(suspension) => suspend(suspension),
         Change::EndSuspension { id, outcome } => {
@@ -219,8 +235,10 @@ fn add_session(session: &Session) -> Statement<'_> {
 fn add_thought(thought: &Thought) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
-         branch_id, created_at, metadata, epoch) \
-         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, $9, $10, s.epoch FROM sessions s WHERE s.id = $2 \
+         branch_id, created_at, metadata, epoch, root_id) \
+         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, $9, $10, s.epoch, \
+         coalesce((SELECT root_id FROM thoughts WHERE id = $7), $1) \
+         FROM sessions s WHERE s.id = $2 \
          AND NOT EXISTS (SELECT 1 FROM thoughts WHERE id = $7 AND set_aside = 1) \
          AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $8 AND set_aside = 1); \
          UPDATE sessions SET updated_at = max(updated_at, $9) \
@@ -258,22 +276,19 @@ fn add_branch(branch: &Branch) -> Statement<'_> {
     .bind(text(branch.metadata.as_ref()))
 }
 
-/// What the branch was is kept if that was in an earlier epoch.
-fn update_branch(branch: &Branch) -> Statement<'_> {
+/// The branch's state, and its session's time. What it was is kept if that was in an earlier epoch.
+fn set_branch_state<'q>(id: &'q BranchId, state: BranchState, at: Timestamp) -> Statement<'q> {
     sqlx::query(concat!(
-        epochs::keep_earlier!("branch", "id = $1"),
-        "UPDATE branches SET name = $2, state = $3, confidence = $4, priority = $5, \
-         updated_at = $6, metadata = $7, \
+        epochs::keep_earlier!("branch", "id = $1 AND set_aside = 0"),
+        "UPDATE branches SET state = $2, updated_at = max(updated_at, $3), \
          value_epoch = (SELECT epoch FROM sessions s WHERE s.id = branches.session_id) \
-         WHERE id = $1",
+         WHERE id = $1 AND set_aside = 0; \
+         UPDATE sessions SET updated_at = max(updated_at, $3) \
+         WHERE id = (SELECT session_id FROM branches WHERE id = $1) AND changes() > 0",
     ))
-    .bind(branch.id.as_str())
-    .bind(branch.name.as_deref())
-    .bind(branch.state.as_str())
-    .bind(branch.confidence.get())
-    .bind(branch.priority)
-    .bind(branch.updated_at.as_micros())
-    .bind(text(branch.metadata.as_ref()))
+    .bind(id.as_str())
+    .bind(state.as_str())
+    .bind(at.as_micros())
 }
 
 fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
@@ -345,40 +360,50 @@ fn add_node(node: &GraphNode) -> Statement<'_> {
     .bind(node.pruned)
 }
 
-/// What the node was is kept if that was in an earlier epoch.
-fn update_node(node: &GraphNode) -> Statement<'_> {
+/// Parts of a node, and the times of its graph and session. What it was is kept if that was in an
+/// earlier epoch. Metadata that is no object (imported nodes may carry anything) becomes a field.
+fn mark_node<'q>(id: &'q NodeId, marks: &'q NodeMarks, at: Timestamp) -> Statement<'q> {
     sqlx::query(concat!(
-        epochs::keep_earlier!("node", "id = $1"),
-        "UPDATE graph_nodes SET content = $2, node_type = $3, score = $4, depth = $5, \
-         is_active = $6, is_terminal = $7, metadata = $8, pruned = $9, \
+        epochs::keep_earlier!("node", "id = $1 AND set_aside = 0 AND pruned = 0"),
+        "UPDATE graph_nodes SET score = coalesce($2, score), \
+         is_active = coalesce($3, is_active), is_terminal = coalesce($4, is_terminal), \
+         metadata = CASE WHEN $5 IS NULL THEN metadata \
+         WHEN metadata IS NULL THEN $5 \
+         WHEN json_type(metadata) = 'object' THEN json_patch(metadata, $5) \
+         ELSE json_patch(json_object('earlier', json(metadata)), $5) END, \
          value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
-         WHERE id = $1",
+         WHERE id = $1 AND set_aside = 0 AND pruned = 0; \
+         UPDATE graphs SET updated_at = max(updated_at, $6) \
+         WHERE id = (SELECT graph_id FROM graph_nodes WHERE id = $1) AND changes() > 0; \
+         UPDATE sessions SET updated_at = max(updated_at, $6) \
+         WHERE id = (SELECT session_id FROM graph_nodes WHERE id = $1) AND changes() > 0",
     ))
-    .bind(node.id.as_str())
-    .bind(&node.content)
-    .bind(node.node_type.as_str())
-    .bind(node.score.map(deliberate_core::Score::get))
-    .bind(node.depth)
-    .bind(node.is_active)
-    .bind(node.is_terminal)
-    .bind(text(node.metadata.as_ref()))
-    .bind(node.pruned)
+    .bind(id.as_str())
+    .bind(marks.score.map(deliberate_core::Score::get))
+    .bind(marks.is_active)
+    .bind(marks.is_terminal)
+    .bind(text(marks.notes.as_ref()))
+    .bind(at.as_micros())
 }
 
 /// All of them at once: a large graph loses hundreds of nodes in one call.
-fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId]) -> Statement<'q> {
+fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> Statement<'q> {
     let ids: Value = nodes.iter().map(NodeId::as_str).collect();
     sqlx::query(concat!(
         epochs::keep_earlier!(
             "node",
-            "graph_id = $1 AND id IN (SELECT value FROM json_each($2))"
+            "graph_id = $1 AND id IN (SELECT value FROM json_each($2)) AND set_aside = 0"
         ),
         "UPDATE graph_nodes SET pruned = 1, is_active = 0, \
          value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
-         WHERE graph_id = $1 AND id IN (SELECT value FROM json_each($2))",
+         WHERE graph_id = $1 AND id IN (SELECT value FROM json_each($2)) AND set_aside = 0; \
+         UPDATE graphs SET updated_at = max(updated_at, $3) WHERE id = $1 AND changes() > 0; \
+         UPDATE sessions SET updated_at = max(updated_at, $3) \
+         WHERE id = (SELECT session_id FROM graphs WHERE id = $1) AND changes() > 0",
     ))
     .bind(graph.as_str())
     .bind(ids.to_string())
+    .bind(at.as_micros())
 }
 
 fn add_edge(edge: &GraphEdge) -> Statement<'_> {

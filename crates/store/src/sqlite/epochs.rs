@@ -23,10 +23,10 @@ macro_rules! names {
         "branch_revisions"
     };
     ("branch", columns) => {
-        "name, state, confidence, priority, updated_at, metadata"
+        "state, updated_at"
     };
     ("branch", past_columns) => {
-        "past.name, past.state, past.confidence, past.priority, past.updated_at, past.metadata"
+        "past.state, past.updated_at"
     };
     ("node", now) => {
         "graph_nodes"
@@ -35,11 +35,10 @@ macro_rules! names {
         "node_revisions"
     };
     ("node", columns) => {
-        "content, node_type, score, depth, is_active, is_terminal, metadata, pruned"
+        "score, is_active, is_terminal, metadata, pruned"
     };
     ("node", past_columns) => {
-        "past.content, past.node_type, past.score, past.depth, past.is_active, past.is_terminal, \
-         past.metadata, past.pruned"
+        "past.score, past.is_active, past.is_terminal, past.metadata, past.pruned"
     };
 }
 pub(super) use names;
@@ -154,17 +153,21 @@ macro_rules! sort {
     };
 }
 
-/// The checkpoint, the end of the epoch it names, and the beginning of the next.
+/// The checkpoint, the end of the epoch it names, and the beginning of the next. Nothing of it if
+/// the place it names was set aside meanwhile.
 pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
     let statement = sqlx::query(
         "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
          created_at, kind, epoch) \
-         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, s.epoch FROM sessions s WHERE s.id = $2; \
+         SELECT $1, s.id, $3, $4, $5, $6, $7, $8, s.epoch FROM sessions s WHERE s.id = $2 \
+         AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $3 AND set_aside = 1) \
+         AND NOT EXISTS (SELECT 1 FROM thoughts WHERE id = $6 ->> 'latest_thought_id' \
+         AND set_aside = 1); \
          INSERT INTO epochs (session_id, number, parent) \
          SELECT s.id, 1 + (SELECT coalesce(max(number), 0) FROM epochs WHERE session_id = s.id), \
-         s.epoch FROM sessions s WHERE s.id = $2; \
+         s.epoch FROM sessions s WHERE s.id = $2 AND changes() > 0; \
          UPDATE sessions SET epoch = (SELECT max(number) FROM epochs WHERE session_id = $2), \
-         updated_at = max(updated_at, $7) WHERE id = $2",
+         updated_at = max(updated_at, $7) WHERE id = $2 AND changes() > 0",
     );
     statement
         .bind(checkpoint.id.as_str())
@@ -198,7 +201,11 @@ pub(super) async fn backtrack(
     let epoch: i64 = target
         .try_get("epoch")
         .map_err(|error| query_error(&error))?;
-    run(connection, add_checkpoint(left)).await?;
+    if run(connection, add_checkpoint(left)).await? == 0 {
+        return Err(StoreError::Conflict {
+            reason: "the place to leave was set aside".to_owned(),
+        });
+    }
     // Which branch is followed may have changed since the caller looked.
     let follows = "UPDATE checkpoints SET branch_id = (SELECT active_branch_id FROM sessions \
                    WHERE id = $1) WHERE id = $2";

@@ -178,6 +178,40 @@ impl Store for SqliteStore {
         )
     }
 
+    fn on_branch<'a>(
+        &'a self,
+        branch: &'a BranchId,
+        which: Which,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        let sql = match which {
+            Which::Current => {
+                "SELECT * FROM thoughts WHERE branch_id = $1 AND set_aside = 0 \
+                 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+            Which::All => {
+                "SELECT * FROM thoughts WHERE branch_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
+            }
+        };
+        self.page(sql, branch.as_str(), page)
+    }
+
+    fn opening<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
+        self.one(
+            "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
+             AND input IS NOT NULL ORDER BY seq LIMIT 1",
+            session.as_str(),
+        )
+    }
+
+    fn line_start<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+        self.one(
+            "SELECT first.* FROM thoughts t JOIN thoughts first ON first.id = t.root_id \
+             WHERE t.id = $1",
+            thought.as_str(),
+        )
+    }
+
     fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>> {
         self.page(
             "WITH RECURSIVE line (id, parent_id, step) AS ( \
@@ -244,6 +278,23 @@ impl Store for SqliteStore {
         self.one("SELECT * FROM checkpoints WHERE id = $1", id.as_str())
     }
 
+    fn checkpoint_named<'a>(
+        &'a self,
+        session: &'a SessionId,
+        name: &'a str,
+    ) -> StoreFuture<'a, Option<CheckpointId>> {
+        Box::pin(async move {
+            let sql = "SELECT id FROM checkpoints WHERE session_id = $1 AND name = $2 LIMIT 1";
+            let id: Option<String> = sqlx::query_scalar(sql)
+                .bind(session.as_str())
+                .bind(name)
+                .fetch_optional(self.readers().await?)
+                .await
+                .map_err(|error| query_error(&error))?;
+            Ok(id.map(CheckpointId::from))
+        })
+    }
+
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
@@ -251,7 +302,7 @@ impl Store for SqliteStore {
     ) -> StoreFuture<'a, Vec<Checkpoint>> {
         self.page(
             "SELECT id, session_id, branch_id, name, description, 'null' AS snapshot, kind, \
-             created_at FROM checkpoints WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
+             created_at FROM checkpoints WHERE session_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
             page,
         )
