@@ -135,6 +135,13 @@ pub enum Requirement {
     UsableNode(NodeId),
     /// The node is usable, and no conclusion.
     OpenNode(NodeId),
+    /// The session has no checkpoint of this name.
+    FreeName {
+        /// The session.
+        session_id: SessionId,
+        /// The name.
+        name: String,
+    },
     /// The graph has no more nodes than this that are not pruned.
     NodesAtMost {
         /// The graph.

@@ -2,10 +2,13 @@
 //! token budget, and the first one, which says what it all was about. Never what was set aside, and
 //! of a branch never its siblings. The same size for a session of ten steps and of ten thousand.
 
+use std::cmp::Ordering;
+
 use deliberate_core::{
-    BranchId, BranchState, Session, Thought, ThoughtId, approximate_tokens, cut_to_tokens,
+    BranchId, BranchState, Graph, GraphNode, Mode, NodeKind, Score, Session, Thought, ThoughtId,
+    Timestamp, approximate_tokens, cut_to_tokens,
 };
-use deliberate_store::StoreError;
+use deliberate_store::{Page, StoreError, Which};
 use deliberate_toolkit::{Call, ToolError};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,9 @@ pub(crate) struct Past {
     pub(crate) steps: Vec<PastStep>,
     /// Whether steps between the first and the others are left out.
     pub(crate) gap: bool,
+    /// The nodes of its graph that matter most, in a session of graphs, and what it is about.
+    pub(crate) graph_nodes: Vec<PastNode>,
+    pub(crate) graph_problem: Option<String>,
     /// The latest thought, which the next one builds on.
     pub(crate) latest: Option<ThoughtId>,
     /// The branch the next one is on.
@@ -37,6 +43,13 @@ pub(crate) struct PastStep {
     input: String,
     thought: String,
     confidence: String,
+}
+
+/// One node, cut to its share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PastNode {
+    content: String,
+    score: Option<String>,
 }
 
 /// Where the session stands: on the line of the branch that is followed, else after its latest
@@ -54,7 +67,88 @@ pub(crate) async fn standing(session: Option<&Session>, call: &Call) -> Result<P
         None => latest(session, call).await?,
     };
     let branch = session.active_branch_id.clone();
-    Ok(call.keep("past", Past { branch, ..past }))
+    let past = with_graph(Past { branch, ..past }, session, None, call).await?;
+    Ok(call.keep("past", past))
+}
+
+/// The past with what matters most of the session's latest graph; as it was `until` a moment, if one
+/// is given.
+pub(crate) async fn with_graph(
+    past: Past,
+    session: &Session,
+    until: Option<Timestamp>,
+    call: &Call,
+) -> Result<Past, StoreError> {
+    /// Nodes shown at the most.
+    const MOST_NODES: usize = 12;
+    let Some((graph, nodes)) = latest_graph(session, call).await? else {
+        return Ok(past);
+    };
+    let mut left = call.context_tokens() / 2;
+    let share = left / SHARE_OF_ONE;
+    let mut graph_nodes = Vec::new();
+    let there = |node: &&GraphNode| until.is_none_or(|until| node.created_at <= until);
+    for node in nodes.iter().filter(there).take(MOST_NODES) {
+        let content = cut_to_tokens(&node.content, share);
+        let Some(rest) = left.checked_sub(approximate_tokens(&content)) else {
+            break;
+        };
+        left = rest;
+        // What a score was then is not known.
+        let score = node.score.filter(|_| until.is_none());
+        graph_nodes.push(PastNode {
+            content,
+            score: score.map(|score| format!("{:.2}", score.get())),
+        });
+    }
+    Ok(Past {
+        graph_nodes,
+        graph_problem: graph.problem.map(|it| cut_to_tokens(&it, share)),
+        ..past
+    })
+}
+
+/// The node that stands for a graph: its best, else one that is still open.
+pub(crate) async fn best_node(
+    session: &Session,
+    call: &Call,
+) -> Result<Option<GraphNode>, StoreError> {
+    let graph = latest_graph(session, call).await?;
+    let nodes = graph.map(|(_, nodes)| nodes).unwrap_or_default();
+    let best = nodes.iter().skip(1).next().or(nodes.first());
+    Ok(best.cloned())
+}
+
+/// The latest graph of a session of graphs, with its usable nodes: the root, then the best, then
+/// those still open, the newest first.
+async fn latest_graph(
+    session: &Session,
+    call: &Call,
+) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {
+    if session.mode != Mode::Got {
+        return Ok(None);
+    }
+    let all = Page::first(Page::MOST);
+    let graphs = call
+        .store()
+        .graphs(&session.id, Which::Current, all)
+        .await?;
+    let Some(graph) = graphs.into_iter().next_back() else {
+        return Ok(None);
+    };
+    let mut nodes = call.store().nodes(&graph.id, Which::Current, all).await?;
+    nodes.retain(|node| !node.pruned);
+    nodes.reverse();
+    nodes.sort_by(|one, other| {
+        let rank = |node: &GraphNode| {
+            let root = node.node_type == NodeKind::Root;
+            (root, node.score.map_or(-1.0, Score::get), node.is_active)
+        };
+        rank(other)
+            .partial_cmp(&rank(one))
+            .unwrap_or(Ordering::Equal)
+    });
+    Ok(Some((graph, nodes)))
 }
 
 /// The same, if the branch that is followed is open.
@@ -125,13 +219,13 @@ fn select(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> Past {
     let mut steps = Vec::new();
     let mut whole = newest.len() <= MOST_STEPS as usize;
     for thought in newest {
-        if steps.len() == MOST_STEPS as usize {
-            break;
-        }
         if let Some((_, step)) = anchor.take_if(|(id, _)| *id == thought.id) {
             whole = true;
             steps.push(step);
             continue;
+        }
+        if steps.len() == MOST_STEPS as usize {
+            break;
         }
         let step = PastStep::cut(&thought, share);
         let Some(rest) = left.checked_sub(step.tokens()) else {
@@ -148,7 +242,7 @@ fn select(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> Past {
         steps,
         gap,
         latest,
-        branch: None,
+        ..Past::default()
     }
 }
 

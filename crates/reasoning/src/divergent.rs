@@ -15,7 +15,7 @@ use crate::{
     context::{Past, open_standing},
     given::listed,
     prompt::{Asking, Freedom, bound_list},
-    said::{Doubt, Sure, gist, says_nothing, something},
+    said::{Doubt, Sure, any_text, fitting, gist, says_nothing, something},
     session::{Home, WorksOn, known, metadata, open},
 };
 
@@ -101,6 +101,7 @@ struct Views {
     #[serde(flatten)]
     sure: Sure,
     /// What is most likely to be wrong with the synthesis
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
@@ -111,6 +112,7 @@ struct Views {
 ]))]
 struct View {
     /// The stand it takes, in a few words
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(min = 1))]
     viewpoint: Option<String>,
     /// The reasoning from it
@@ -119,6 +121,7 @@ struct View {
     content: String,
     /// What it does not take for granted
     #[schemars(with = "String")]
+    #[serde(default, deserialize_with = "any_text")]
     assumption_challenged: Option<String>,
     /// How far it is from what most would say
     #[serde(default, deserialize_with = "Percent::or_none")]
@@ -141,7 +144,7 @@ impl View {
 
 /// The perspectives that say something of their own. Too few of them are asked for again.
 fn different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<View>, D::Error> {
-    let mut views = Vec::<View>::deserialize(deserializer)?;
+    let mut views: Vec<View> = fitting(deserializer)?;
     let mut seen = BTreeSet::new();
     views.retain(|view| !says_nothing(&view.content) && seen.insert(gist(&view.content)));
     if views.len() < LEAST {

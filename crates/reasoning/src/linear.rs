@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     context::{Past, open_standing},
     prompt::{Asking, Freedom},
-    said::{Doubt, Sure, something},
+    said::{Doubt, Sure, any_text, something},
     session::{Home, WorksOn, known, metadata, open, thread_of},
 };
 
@@ -68,6 +68,7 @@ struct Step {
     #[serde(flatten)]
     sure: Sure,
     /// What is most likely to be wrong with it
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
     #[schemars(skip)]

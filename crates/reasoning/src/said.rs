@@ -48,7 +48,7 @@ impl Doubt {
         }
         Self {
             below_threshold: Some(true),
-            weakest_point: weakest.map(str::to_owned),
+            weakest_point: Some(weakest.unwrap_or("the model named none").to_owned()),
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
 pub(crate) fn some_things<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {
-    let texts = Option::<Vec<String>>::deserialize(deserializer)?.unwrap_or_default();
+    let texts: Vec<String> = fitting(deserializer)?;
     let said = texts.into_iter().filter(|text| !says_nothing(text));
     Ok(said.map(|text| text.trim().to_owned()).collect())
 }
@@ -81,10 +81,21 @@ pub(crate) fn says_nothing(text: &str) -> bool {
     })
 }
 
-/// A text as it is compared with others for sameness: letters and digits only.
+/// A text as it is compared with others for sameness: without regard to case, blanks and the sign
+/// it ends with. Every other sign may be what makes the difference, as in `x < 3` and `x > 3`.
 pub(crate) fn gist(text: &str) -> String {
-    let letters = text.chars().filter(|letter| letter.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let ends = ['.', '!', '?', '…', '。', '！', '？'];
+    words.join(" ").trim_end_matches(ends).to_lowercase()
+}
+
+/// Text that need not be there. What is no text says nothing; it must not cost the rest.
+pub(crate) fn any_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let written = Value::deserialize(deserializer)?;
+    let text = written.as_str().filter(|text| !says_nothing(text));
+    Ok(text.map(|text| text.trim().to_owned()))
 }
 
 /// A value that helps but is not needed: one that can't be understood is none, rather than the
@@ -98,13 +109,16 @@ where
     Ok(serde_json::from_value(written).ok())
 }
 
-/// Those items of a list that can be understood.
+/// Those items of a list that can be understood; of what is no list, none.
 pub(crate) fn fitting<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,
 {
-    let written = Option::<Vec<Value>>::deserialize(deserializer)?.unwrap_or_default();
-    let understood = written.into_iter().map(serde_json::from_value);
+    let items = match Value::deserialize(deserializer)? {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    };
+    let understood = items.into_iter().map(serde_json::from_value);
     Ok(understood.filter_map(Result::ok).collect())
 }

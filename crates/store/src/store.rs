@@ -97,7 +97,7 @@ pub trait Store: Send + Sync {
     /// The checkpoint of that id.
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
-    /// A session's checkpoint of that name.
+    /// A session's checkpoint of that name; the newest of them.
     fn checkpoint_named<'a>(
         &'a self,
         session: &'a SessionId,

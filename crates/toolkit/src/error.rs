@@ -182,7 +182,8 @@ impl ToolError {
             Self::Invalid(_) => "Correct the arguments and call again.".to_owned(),
             Self::NotFound { what, .. } => match what {
                 Kind::Session => {
-                    "Leave session_id out to begin a new session, or use one that a call answered."
+                    "Use one that a call answered (reasoning_sessions lists them); a call that may \
+                     begin a session begins one if session_id is left out."
                         .to_owned()
                 }
                 Kind::Suspension => "It may have expired; make the original call again.".to_owned(),
@@ -204,7 +205,7 @@ impl ToolError {
                 .to_owned(),
             Self::LimitReached { instead, .. } => (*instead).to_owned(),
             Self::WrongMode { mode, .. } => {
-                format!("Use a {mode} tool on it, or leave session_id out to begin a new session.")
+                format!("Use a {mode} tool on it, or begin another session.")
             }
             Self::Think(error) => return error.hint(),
             Self::Store(error) => return error.hint(),

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::{here, latest_at};
 use crate::{
-    context::{Past, line},
+    context::{Past, line, with_graph},
     prompt::{Asking, Freedom},
-    said::{Doubt, Sure, something},
+    said::{Doubt, Sure, any_text, something},
     session::metadata,
 };
 
@@ -89,6 +89,7 @@ struct Way {
     #[serde(flatten)]
     sure: Sure,
     /// What is most likely to be wrong with it
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
@@ -147,6 +148,9 @@ impl Tool for Backtrack {
             Some(direction) => {
                 let direction = call.checked_content("new_direction", direction)?;
                 let past = line(back.latest.as_ref().map(|it| &it.id), call).await?;
+                let then = Some(back.checkpoint.created_at);
+                let past = with_graph(past, &back.session, then, call).await?;
+                let past = call.keep("past", past);
                 call.progress(0.0, Some(1.0), "thinking");
                 let way = call.think(ask(&back.checkpoint, &past, direction)?, None);
                 let way = way.await?.value;

@@ -1,9 +1,8 @@
 //! `reasoning_checkpoint_create`.
 
 use deliberate_core::{
-    BranchId, Change, CheckpointId, CheckpointKind, SessionId, ThoughtId, Timestamp,
+    BranchId, Change, CheckpointId, CheckpointKind, Requirement, SessionId, ThoughtId, Timestamp,
 };
-use deliberate_store::Page;
 use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,11 +62,8 @@ impl Tool for CheckpointCreate {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let session = known(&input.session_id, WorksOn::Any, call).await?;
         let name = call.checked_content("name", &input.name)?.trim().to_owned();
-        let all = call
-            .store()
-            .checkpoints(&session.id, Page::first(Page::MOST));
-        if let Some(taken) = all.await?.iter().find(|it| it.name == name) {
-            let rule = format!("is the name of checkpoint {} already", taken.id);
+        if let Some(taken) = call.store().checkpoint_named(&session.id, &name).await? {
+            let rule = format!("is the name of checkpoint {taken} already");
             let issue = Issue::new("name", rule).given(&name.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
@@ -83,7 +79,13 @@ impl Tool for CheckpointCreate {
                 latest_thought: latest_at(&checkpoint),
                 created_at: checkpoint.created_at,
             },
-            changes: vec![Change::AddCheckpoint(checkpoint)],
+            changes: vec![
+                Change::Require(Requirement::FreeName {
+                    session_id: session.id.clone(),
+                    name: checkpoint.name.clone(),
+                }),
+                Change::AddCheckpoint(checkpoint),
+            ],
             session: Some(session.id),
         })
     }

@@ -11,11 +11,16 @@ use crate::session::{WorksOn, known};
 /// `reasoning_checkpoint_list`.
 pub struct CheckpointList;
 
+/// Listed at once.
+const LISTED: u32 = 100;
+
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     session_id: SessionId,
+    #[schemars(range(max = 1_000_000))]
+    offset: Option<u32>,
 }
 
 /// What it answers.
@@ -23,6 +28,8 @@ pub struct Input {
 pub struct Output {
     session_id: SessionId,
     checkpoints: Vec<Listed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u32>,
 }
 
 // A checkpoint in the list.
@@ -58,7 +65,7 @@ impl Tool for CheckpointList {
         About {
             name: "reasoning_checkpoint_list",
             title: "List checkpoints",
-            description: "List all checkpoints available for a session, oldest first; kind undo is \
+            description: "List all checkpoints available for a session, newest first; kind undo is \
                           the place a backtrack left.",
             annotations: Annotations {
                 read_only: true,
@@ -73,13 +80,20 @@ impl Tool for CheckpointList {
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let session = known(&input.session_id, WorksOn::Any, call).await?;
-        let all = call
-            .store()
-            .checkpoints(&session.id, Page::first(Page::MOST));
+        let offset = input.offset.unwrap_or(0);
+        // One more, to know whether there are more.
+        let page = Page {
+            offset,
+            limit: LISTED + 1,
+        };
+        let mut all = call.store().checkpoints(&session.id, page).await?;
+        let more = all.len() > LISTED as usize;
+        all.truncate(LISTED as usize);
         Ok(Outcome {
             output: Output {
                 session_id: session.id.clone(),
-                checkpoints: all.await?.into_iter().map(Listed::from).collect(),
+                checkpoints: all.into_iter().map(Listed::from).collect(),
+                next_offset: more.then(|| offset.saturating_add(LISTED)),
             },
             changes: Vec::new(),
             session: Some(session.id),

@@ -19,8 +19,8 @@ use crate::{
     context::Past,
     given::listed,
     prompt::{Asking, Freedom},
-    said::{Sure, gist, says_nothing, some_things, something},
-    session::{Home, metadata},
+    said::{Sure, any_text, gist, some_things, something},
+    session::{Home, metadata, open},
 };
 pub use evaluate::ReflectionEvaluate;
 use subject::Subject;
@@ -62,6 +62,8 @@ pub struct Output {
     quality_before: Option<Score>,
     quality_after: Option<Score>,
     iterations: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 /// What the model is asked for.
@@ -87,6 +89,7 @@ struct Judgement {
     #[schemars(with = "Percent")]
     quality_percent: Option<Percent>,
     /// The subject, written anew
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String")]
     improved_reasoning: Option<String>,
     /// How good that is
@@ -96,6 +99,7 @@ struct Judgement {
     #[serde(flatten)]
     sure: Sure,
     /// Where the judgement is most likely to be wrong
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
@@ -117,6 +121,9 @@ const FREEDOM: Freedom = Freedom {
 
 /// The subject is written anew, so a long one needs more room; this much at the most.
 const MOST_ROOM: usize = 6_000;
+
+/// What is said of a subject too long for an ask.
+const CUT: &str = "The thought is longer than an ask may be; only its beginning was looked at.";
 
 static ASK: LazyLock<Asking> =
     LazyLock::new(|| Asking::new::<Judgement>("reflection", include_str!("reflect.md"), FREEDOM));
@@ -179,76 +186,90 @@ async fn reflect(
 struct Rounds {
     /// The judgement that is answered.
     best: Judgement,
-    /// The text it improved, if it did.
-    improved: Option<String>,
+    /// The text it improved, if it did, and how good that is.
+    improved: Option<Improved>,
     quality_before: Option<Score>,
     count: usize,
 }
 
+struct Improved {
+    text: String,
+    quality: Option<Score>,
+}
+
 impl Rounds {
     /// Reflects on the subject, then on what became of it, for as long as it gets better. No text
-    /// is reflected on twice, and a model that gives no numbers is asked once.
+    /// is reflected on twice, and a model that gives no numbers is asked once. How good a text is,
+    /// the next round says; who wrote it only claims it.
     async fn go(
         subject: &Subject,
         focus: &[String],
         most: u8,
         call: &Call,
     ) -> Result<Self, ToolError> {
-        let mut text = subject.text.clone();
-        let mut seen = BTreeSet::from([gist(&text)]);
-        let mut rounds = Self::first(subject, focus, &text, most, call).await?;
-        loop {
-            let Some(improved) = &rounds.improved else {
-                return Ok(rounds);
+        let mut rounds = Self::first(subject, focus, most, call).await?;
+        let mut seen = BTreeSet::from([gist(&subject.text)]);
+        let mut floor = rounds.quality_before;
+        // What to fall back on if the latest turns out to be no better.
+        let mut earlier: Option<(Judgement, Improved)> = None;
+        while rounds.count < usize::from(most) {
+            let (Some(latest), Some(to_beat)) = (&mut rounds.improved, floor) else {
+                break;
             };
-            let Some(to_beat) = rounds.measured() else {
-                return Ok(rounds);
-            };
-            if rounds.count >= usize::from(most) {
-                return Ok(rounds);
-            }
-            text.clone_from(improved);
-            seen.insert(gist(&text));
-            let next = judge(subject, focus, &text, (rounds.count + 1, most), call).await?;
-            rounds.count += 1;
-            let better = next.improved_quality().is_some_and(|it| it > to_beat);
-            let improved = next.improvement().filter(|it| !seen.contains(&gist(it)));
-            match improved {
-                Some(improved) if better => {
-                    rounds.improved = Some(improved);
-                    rounds.best = next;
+            let Some(claimed) = latest.quality else { break };
+            seen.insert(gist(&latest.text));
+            let number = rounds.count + 1;
+            let next = judge(subject, focus, &latest.text, (number, most), call).await?;
+            rounds.count = number;
+            let judged = next.quality_percent.map_or(claimed, |percent| percent.0);
+            if judged <= to_beat {
+                match earlier.take() {
+                    Some((best, improved)) => {
+                        rounds.best = best;
+                        rounds.improved = Some(improved);
+                    }
+                    None => rounds.improved = None,
                 }
-                _ => return Ok(rounds),
+                break;
             }
+            latest.quality = Some(judged);
+            floor = Some(judged);
+            let quality = next.improved_quality();
+            let text = next.improvement().filter(|it| !seen.contains(&gist(it)));
+            let Some(text) = text.filter(|_| quality.is_some_and(|it| it > judged)) else {
+                break;
+            };
+            let better = Some(Improved { text, quality });
+            let before = std::mem::replace(&mut rounds.improved, better);
+            let judgement = std::mem::replace(&mut rounds.best, next);
+            earlier = before.map(|improved| (judgement, improved));
         }
+        Ok(rounds)
     }
 
     async fn first(
         subject: &Subject,
         focus: &[String],
-        text: &str,
         most: u8,
         call: &Call,
     ) -> Result<Self, ToolError> {
+        let text = &subject.text;
         let first = judge(subject, focus, text, (1, most), call).await?;
         let quality_before = first.quality_percent.map(|percent| percent.0);
-        let improved = first.improvement().filter(|it| gist(it) != gist(text));
-        let worse = match (quality_before, first.improved_quality()) {
+        let quality = first.improved_quality();
+        let worse = match (quality_before, quality) {
             (Some(before), Some(after)) => after <= before,
             // Nobody says that it is worse, and it was offered as better.
             _ => false,
         };
+        let improved = first.improvement();
+        let improved = improved.filter(|it| !worse && gist(it) != gist(text));
         Ok(Self {
-            improved: improved.filter(|_| !worse),
+            improved: improved.map(|text| Improved { text, quality }),
             best: first,
             quality_before,
             count: 1,
         })
-    }
-
-    /// The quality the next round has to exceed, if all of it was measured.
-    fn measured(&self) -> Option<Score> {
-        self.quality_before.and(self.best.improved_quality())
     }
 }
 
@@ -258,8 +279,7 @@ impl Judgement {
     }
 
     fn improvement(&self) -> Option<String> {
-        let text = self.improved_reasoning.as_deref()?;
-        (!says_nothing(text)).then(|| text.trim().to_owned())
+        self.improved_reasoning.clone()
     }
 }
 
@@ -289,10 +309,7 @@ async fn judge(
 fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) -> Outcome<Output> {
     let home = Home::of(subject.session, Mode::Reflection, &subject.text, call);
     let at = call.now();
-    let branch_id = match &subject.thought {
-        Some(thought) => thought.branch_id.clone(),
-        None => subject.past.branch.clone(),
-    };
+    let branch_id = subject.branch;
     let reflected = subject.thought.map(|thought| thought.id);
     let thought = |input, content, confidence, parent_id, metadata| Thought {
         id: call.fresh(),
@@ -308,7 +325,7 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
         metadata,
     };
     let best = rounds.best;
-    let quality_after = rounds.improved.as_ref().and(best.improved_quality());
+    let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.sure.score();
     let reflection = thought(
         subject.given,
@@ -317,7 +334,7 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
         subject.parent,
         metadata([
             ("kind", json!("reflection")),
-            ("reflects_on", json!(reflected)),
+            ("reflects_on", json!(subject.about)),
             ("strengths", json!(best.strengths)),
             ("weaknesses", json!(best.weaknesses)),
             ("recommendations", json!(best.recommendations)),
@@ -328,13 +345,16 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
             ("weakest_point", json!(best.weakest_point)),
         ]),
     );
-    let improved = rounds.improved.map(|text| {
+    let improved = rounds.improved.map(|improved| {
         thought(
             None,
-            text,
+            improved.text,
             quality_after.unwrap_or(confidence),
             Some(reflection.id.clone()),
-            metadata([("kind", json!("improved")), ("improves", json!(reflected))]),
+            metadata([
+                ("kind", json!("improved")),
+                ("improves", json!(subject.about)),
+            ]),
         )
     });
     let output = Output {
@@ -351,8 +371,10 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
+        note: subject.cut.then_some(CUT),
     };
     let mut changes = home.changes();
+    changes.extend(open(reflection.branch_id.as_ref()));
     changes.push(Change::AddThought(reflection));
     changes.extend(improved.map(Change::AddThought));
     Outcome {

@@ -1,10 +1,13 @@
 //! What is reflected on: a thought, a text, or the latest thought of a session.
 
-use deliberate_core::{Session, SessionId, Thought, ThoughtId, cut_to_tokens};
+use deliberate_core::{
+    BranchId, BranchState, Session, SessionId, Thought, ThoughtId, cut_to_tokens,
+};
 use deliberate_toolkit::{Call, Issue, Kind, ToolError};
+use serde_json::Value;
 
 use crate::{
-    context::{Past, latest_thought, line, standing},
+    context::{Past, best_node, latest_thought, line, open_standing, standing},
     session::{WorksOn, known},
 };
 
@@ -18,8 +21,13 @@ pub(super) struct Subject {
     pub(super) session: Option<Session>,
     /// What comes before it.
     pub(super) past: Past,
-    /// What the reflection builds on.
+    /// What the reflection comes after, and on which branch.
     pub(super) parent: Option<ThoughtId>,
+    pub(super) branch: Option<BranchId>,
+    /// The id of the thought or node it is.
+    pub(super) about: Option<String>,
+    /// Whether only its beginning is looked at.
+    pub(super) cut: bool,
 }
 
 impl Subject {
@@ -60,13 +68,16 @@ impl Subject {
         call: &Call,
     ) -> Result<Self, ToolError> {
         call.checked_content("content", &content)?;
-        let past = standing(session.as_ref(), call).await?;
+        let past = open_standing(session.as_ref(), call).await?;
         Ok(Self {
             text: content.clone(),
             given: Some(content),
             thought: None,
             session,
             parent: past.latest.clone(),
+            branch: past.branch.clone(),
+            about: None,
+            cut: false,
             past,
         })
     }
@@ -92,17 +103,36 @@ impl Subject {
         Self::stored(thought, home, call).await
     }
 
+    /// The latest thought where the session stands, or of a graph without thoughts its best node.
     async fn latest(session: Session, call: &Call) -> Result<Self, ToolError> {
-        let latest = latest_thought(&session, call).await?;
-        let latest = call.keep("subject", latest.map(|it| it.id));
-        let Some(latest) = latest else {
+        let latest = match latest_thought(&session, call).await? {
+            Some(tip) => spoken(&tip, call).await?,
+            None => None,
+        };
+        if let Some(latest) = call.keep("subject", latest) {
+            let thought = call.thought(&latest).await?;
+            return Self::stored(thought, session, call).await;
+        }
+        let past = standing(Some(&session), call).await?;
+        let node = best_node(&session, call).await?;
+        let Some(node) = call.keep("node", node) else {
             return Err(wrong(
                 "session_id",
                 "names a session without thoughts; there is nothing to reflect on",
             ));
         };
-        let thought = call.thought(&latest).await?;
-        Self::stored(thought, session, call).await
+        let text = cut_to_tokens(&node.content, call.context_tokens());
+        Ok(Self {
+            cut: text != node.content,
+            text,
+            given: None,
+            thought: None,
+            session: Some(session),
+            parent: past.latest.clone(),
+            branch: past.branch.clone(),
+            about: Some(node.id.to_string()),
+            past,
+        })
     }
 
     /// A thought that is part of the reasoning, with the line it stands on.
@@ -113,16 +143,62 @@ impl Subject {
                 id: thought.id.to_string(),
             });
         }
-        let past = line(thought.parent_id.as_ref(), call).await?;
+        let past = call.keep("past", line(thought.parent_id.as_ref(), call).await?);
+        let (parent, branch) = call.keep("place", place(&thought, &session, call).await?);
+        let text = cut_to_tokens(&thought.content, call.context_tokens());
         Ok(Self {
-            text: cut_to_tokens(&thought.content, call.context_tokens()),
+            cut: text != thought.content,
+            text,
             given: None,
-            parent: Some(thought.id.clone()),
+            parent: Some(parent),
+            branch,
+            about: Some(thought.id.to_string()),
             thought: Some(thought),
             session: Some(session),
             past,
         })
     }
+}
+
+/// Where a reflection on a thought goes: after the latest of its branch, so that the steps since
+/// then stay on the line. A branch that has ended is not gone on with; the reflection stands beside
+/// it.
+async fn place(
+    thought: &Thought,
+    session: &Session,
+    call: &Call,
+) -> Result<(ThoughtId, Option<BranchId>), ToolError> {
+    let tip = match &thought.branch_id {
+        Some(id) => {
+            let branch = call.branch(id, &session.id).await?;
+            if branch.state != BranchState::Active {
+                return Ok((thought.id.clone(), None));
+            }
+            call.store().latest_on_branch(id, 1).await?
+        }
+        None if session.active_branch_id.is_none() => {
+            call.store().latest_thoughts(&session.id, 1).await?
+        }
+        None => Vec::new(),
+    };
+    let tip = tip.into_iter().next().map(|tip| tip.id);
+    Ok((
+        tip.unwrap_or_else(|| thought.id.clone()),
+        thought.branch_id.clone(),
+    ))
+}
+
+/// The latest thought of the line that is no reflection on another one.
+async fn spoken(tip: &Thought, call: &Call) -> Result<Option<ThoughtId>, ToolError> {
+    /// Reflections in a row that are looked past.
+    const MOST: u32 = 20;
+    let line = call.store().line(&tip.id, MOST).await?;
+    let is_reflection = |thought: &Thought| {
+        let kind = thought.metadata.as_ref().and_then(|it| it.get("kind"));
+        kind.and_then(Value::as_str) == Some("reflection")
+    };
+    let spoken = line.iter().find(|thought| !is_reflection(thought));
+    Ok(Some(spoken.unwrap_or(tip).id.clone()))
 }
 
 fn wrong(field: &str, rule: &str) -> ToolError {

@@ -16,7 +16,7 @@ use super::with_branches;
 use crate::{
     context::{Past, line},
     prompt::{Asking, Freedom, bound_list},
-    said::{Doubt, Sure, fitting, gist, or_none, something},
+    said::{Doubt, Sure, any_text, fitting, gist, or_none, something},
     session::{Home, metadata},
 };
 
@@ -110,6 +110,7 @@ struct Exploration {
     #[serde(flatten)]
     sure: Sure,
     /// What is most likely to be wrong with the recommendation
+    #[serde(default, deserialize_with = "any_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
@@ -118,16 +119,17 @@ struct Exploration {
 #[schemars(extend("required" = ["name", "thought", "rationale", "confidence_percent"]))]
 struct Approach {
     /// A few words
-    #[serde(default)]
-    #[schemars(length(max = 80))]
-    name: String,
+    #[serde(default, deserialize_with = "any_text")]
+    #[schemars(with = "String", length(max = 80))]
+    name: Option<String>,
     /// The reasoning of this approach
     #[serde(deserialize_with = "something", alias = "content")]
     #[schemars(length(min = 1))]
     thought: String,
     /// Why it is worth following
-    #[serde(default)]
-    rationale: String,
+    #[serde(default, deserialize_with = "any_text")]
+    #[schemars(with = "String")]
+    rationale: Option<String>,
     #[serde(flatten)]
     sure: Sure,
 }
@@ -142,9 +144,33 @@ struct Relation {
     reason: Option<String>,
 }
 
+impl Exploration {
+    /// Leaves out what is more than was asked for, but not what is recommended.
+    fn keep_only(&mut self, most: usize) {
+        let best = self.recommended.and_then(|number| number.checked_sub(1));
+        if let Some(best) = best.filter(|best| (most..self.approaches.len()).contains(best)) {
+            let last = most.saturating_sub(1);
+            self.approaches.swap(last, best);
+            for number in self
+                .relations
+                .iter_mut()
+                .flat_map(|it| [&mut it.from, &mut it.to])
+            {
+                if *number == best + 1 {
+                    *number = last + 1;
+                } else if *number == last + 1 {
+                    *number = best + 1;
+                }
+            }
+            self.recommended = Some(last + 1);
+        }
+        self.approaches.truncate(most);
+    }
+}
+
 /// A choice of approaches. One alone is asked for again.
 fn several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
-    let approaches = Vec::<Approach>::deserialize(deserializer)?;
+    let approaches: Vec<Approach> = fitting(deserializer)?;
     let kinds: std::collections::HashSet<_> =
         approaches.iter().map(|it| gist(&it.thought)).collect();
     if kinds.len() < LEAST_BRANCHES {
@@ -273,7 +299,8 @@ pub(crate) async fn explore(
         variables: [("content".to_owned(), this.content.clone())].into(),
         ..ask
     };
-    let found = call.think::<Exploration>(ask, None).await?.value;
+    let mut found = call.think::<Exploration>(ask, None).await?.value;
+    found.keep_only(this.most);
     let home = Home::of(session, Mode::Tree, &this.content, call);
     Ok(grow(&this, &home, base, past.latest, found, call))
 }
@@ -394,9 +421,9 @@ fn open(
         }
         numbers.push(opened.len());
         let confidence = approach.sure.score();
-        let name = match approach.name.trim() {
-            "" => format!("approach {}", number + 1),
-            name => cut_to_chars(name, NAME_CHARS),
+        let name = match &approach.name {
+            None => format!("approach {}", number + 1),
+            Some(name) => cut_to_chars(name, NAME_CHARS),
         };
         let mut child = branch(&name, Some(&base.id), confidence, home, call);
         child.metadata = metadata([("rationale", json!(approach.rationale))]);
@@ -407,7 +434,7 @@ fn open(
             thought_id: step.id.clone(),
             name,
             content: step.content.clone(),
-            rationale: approach.rationale.clone(),
+            rationale: approach.rationale.clone().unwrap_or_default(),
             confidence,
         });
         changes.push(Change::AddBranch(child));

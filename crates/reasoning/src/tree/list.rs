@@ -15,11 +15,16 @@ pub struct TreeList;
 /// What a list shows of a branch's text; `reasoning_get` gives it whole.
 const TEXT_CHARS: usize = 400;
 
+/// Branches listed at once.
+const LISTED: u32 = 100;
+
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     session_id: SessionId,
+    #[schemars(range(max = 1_000_000))]
+    offset: Option<u32>,
 }
 
 /// What it answers.
@@ -29,6 +34,8 @@ pub struct Output {
     active_branch: Option<BranchId>,
     branches: Vec<Listed>,
     cross_references: Vec<Reference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u32>,
 }
 
 // A branch in the list.
@@ -89,7 +96,15 @@ impl Tool for TreeList {
         let session = with_branches(&input.session_id, call).await?;
         let all = Page::first(Page::MOST);
         let store = call.store();
-        let branches = store.branches(&session.id, Which::Current, all).await?;
+        let offset = input.offset.unwrap_or(0);
+        // One more, to know whether there are more.
+        let page = Page {
+            offset,
+            limit: LISTED + 1,
+        };
+        let mut branches = store.branches(&session.id, Which::Current, page).await?;
+        let more = branches.len() > LISTED as usize;
+        branches.truncate(LISTED as usize);
         let references = store.cross_refs(&session.id, Which::Current, all).await?;
         Ok(Outcome {
             output: Output {
@@ -105,6 +120,7 @@ impl Tool for TreeList {
                         reason: reference.reason,
                     })
                     .collect(),
+                next_offset: more.then(|| offset.saturating_add(LISTED)),
             },
             changes: Vec::new(),
             session: Some(session.id),

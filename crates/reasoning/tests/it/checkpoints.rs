@@ -242,9 +242,9 @@ async fn checkpoints_are_listed_without_what_they_hold() {
         .iter()
         .map(|it| &it["kind"])
         .collect();
-    assert_eq!(kinds, ["asked", "undo"]);
+    assert_eq!(kinds, ["undo", "asked"]);
     assert_eq!(
-        list["checkpoints"][1]["name"],
+        list["checkpoints"][0]["name"],
         "before the return to after one"
     );
     assert!(!list.to_string().contains("snapshot"));

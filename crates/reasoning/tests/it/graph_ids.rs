@@ -217,6 +217,7 @@ async fn pruned_nodes_are_not_worked_on() {
     let prune = Change::PruneNodes {
         graph_id: "g".into(),
         nodes: vec!["a".into()],
+        at: deliberate_core::Timestamp::from_micros(0),
     };
     desk.store.commit(vec![prune]).await.unwrap();
     for (tool, arguments) in foreign(&json!("g"), &json!("r"), &json!("a")) {

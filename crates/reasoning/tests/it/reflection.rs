@@ -77,7 +77,9 @@ async fn a_thought_is_reflected_on_in_its_own_session_of_any_mode() {
         assert!(text.contains("out 1") && text.contains("<subject>\nout 2\n</subject>"));
         assert!(!text.contains("out 3"), "{text}");
         let thoughts = desk.thoughts().await;
-        assert_eq!(thoughts[3].parent_id, Some("t2".into()));
+        // After the latest, so that the third step stays on the line.
+        assert_eq!(thoughts[3].parent_id, Some("t3".into()));
+        assert_eq!(thoughts[3].metadata.as_ref().unwrap()["reflects_on"], "t2");
         assert_eq!(thoughts[3].mode, Mode::Reflection);
         assert_eq!(thoughts[3].input, None);
         assert_eq!(thoughts[4].parent_id, Some(thoughts[3].id.clone()));
@@ -430,4 +432,48 @@ async fn hostile_text_stays_inside_its_tag() {
     )
     .await;
     insta::assert_snapshot!(conversation(&desk.last_asked()));
+}
+
+#[tokio::test]
+async fn what_the_next_round_says_of_a_text_counts_more_than_its_authors_claim() {
+    let round =
+        |quality: u8, improved: &str, claimed: u8| {
+            says(&json!({
+            "analysis": "a", "strengths": [], "weaknesses": [], "recommendations": [],
+            "quality_percent": quality, "improved_reasoning": improved,
+            "improved_quality_percent": claimed, "confidence_percent": 60, "weakest_point": "w",
+        }).to_string())
+        };
+    let reflect = async |rounds: Vec<deliberate_thinker::Reply>| {
+        let desk = Desk::new();
+        desk.will_say(rounds);
+        desk.done(
+            "reasoning_reflection",
+            json!({ "content": "v1", "max_iterations": 5 }),
+        )
+        .await
+    };
+    // Worse than what it came from: the original stands.
+    let answer = reflect(vec![round(50, "v2", 90), round(5, "v3", 95)]).await;
+    assert_eq!(
+        (&answer["improved_reasoning"], &answer["iterations"]),
+        (&Value::Null, &json!(2))
+    );
+    // Better, but not as good as claimed.
+    let answer = reflect(vec![round(50, "v2", 90), round(70, "v3", 60)]).await;
+    assert_eq!(
+        (&answer["improved_reasoning"], &answer["quality_after"]),
+        (&json!("v2"), &json!(0.7))
+    );
+    // The third is worse than the second: the second stands.
+    let answer = reflect(vec![
+        round(50, "v2", 90),
+        round(70, "v3", 95),
+        round(60, "v4", 99),
+    ])
+    .await;
+    assert_eq!(
+        (&answer["improved_reasoning"], &answer["quality_after"]),
+        (&json!("v2"), &json!(0.7))
+    );
 }

@@ -380,3 +380,36 @@ async fn an_answer_that_is_cut_off_is_asked_for_again() {
     let error = desk.refused(TREE, json!({ "content": "x" })).await;
     assert_eq!(error.code(), "InvalidResponse");
 }
+
+#[tokio::test]
+async fn a_recommendation_beyond_the_number_asked_for_is_kept() {
+    let desk = Desk::new();
+    let mut many = two();
+    let more = |name: &str| json!({ "name": name, "thought": name, "rationale": "r", "confidence_percent": 50 });
+    many["approaches"]
+        .as_array_mut()
+        .unwrap()
+        .extend([more("Boat"), more("Bike")]);
+    many["recommended"] = json!(4);
+    many["relations"] = json!([{ "from": 4, "to": 1, "kind": "extends", "reason": "r" }]);
+    desk.will_say([says(&many.to_string())]);
+    let answer = desk
+        .done(TREE, json!({ "content": "x", "max_branches": 3 }))
+        .await;
+    assert_eq!(answer["branches_explored"], 3);
+    let bike = &answer["branches"][2];
+    assert_eq!(bike["name"], "Bike");
+    assert_eq!(answer["recommended_branch"], bike["id"]);
+    assert_eq!(answer["cross_references"][0]["from"], bike["id"]);
+}
+
+#[tokio::test]
+async fn opposites_are_not_the_same() {
+    let desk = Desk::new();
+    let mut signs = two();
+    signs["approaches"][0]["thought"] = json!("if (a < b) return a;");
+    signs["approaches"][1]["thought"] = json!("if (a > b) return a;");
+    desk.will_say([says(&signs.to_string())]);
+    let answer = desk.done(TREE, json!({ "content": "x" })).await;
+    assert_eq!(answer["branches_explored"], 2);
+}

@@ -3,8 +3,8 @@
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
-    Invocation, NodeId, NodeMarks, Requirement, Session, StateSnapshot, Suspension, Thought,
-    Timestamp,
+    Invocation, NodeId, NodeMarks, Requirement, Session, SessionId, StateSnapshot, Suspension,
+    Thought, Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
@@ -126,6 +126,14 @@ async fn require(
             .bind(id.as_str()),
             "the node was pruned, set aside or made a conclusion",
         ),
+        Requirement::FreeName { session_id, name } => (
+            sqlx::query_scalar(
+                "SELECT NOT EXISTS (SELECT 1 FROM checkpoints WHERE session_id = $1 AND name = $2)",
+            )
+            .bind(session_id.as_str())
+            .bind(name),
+            "a checkpoint of that name was made meanwhile",
+        ),
         Requirement::NodesAtMost { graph_id, most } => (
             sqlx::query_scalar(
                 "SELECT count(*) <= $2 FROM graph_nodes WHERE graph_id = $1 AND pruned = 0 \
@@ -170,9 +178,7 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
         )
         .bind(session_id.as_str())
         .bind(thread.as_deref()),
-        Change::DeleteSession(id) => {
-            sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id.as_str())
-        }
+        Change::DeleteSession(id) => delete_session(id),
         Change::AddThought(thought) => add_thought(thought),
         Change::AddBranch(branch) => add_branch(branch),
         Change::SetBranchState { id, state, at } => set_branch_state(id, *state, *at),
@@ -229,6 +235,20 @@ fn add_session(session: &Session) -> Statement<'_> {
     .bind(session.updated_at.as_micros())
     .bind(reference(session.active_branch_id.as_ref()))
     .bind(text(session.metadata.as_ref()))
+}
+
+/// The session. Lines of other sessions that came out of it begin where they left it.
+fn delete_session(id: &SessionId) -> Statement<'_> {
+    sqlx::query(
+        "WITH RECURSIVE line (id, root) AS ( \
+         SELECT t.id, t.id FROM thoughts gone JOIN thoughts t ON t.parent_id = gone.id \
+         WHERE gone.session_id = $1 AND t.session_id <> $1 \
+         UNION ALL SELECT t.id, line.root FROM thoughts t JOIN line ON t.parent_id = line.id \
+         WHERE t.session_id <> $1) \
+         UPDATE thoughts SET root_id = line.root FROM line WHERE line.id = thoughts.id; \
+         DELETE FROM sessions WHERE id = $1",
+    )
+    .bind(id.as_str())
 }
 
 /// The step, and its session's time. Nothing may build on what was set aside.
@@ -367,9 +387,9 @@ fn mark_node<'q>(id: &'q NodeId, marks: &'q NodeMarks, at: Timestamp) -> Stateme
         epochs::keep_earlier!("node", "id = $1 AND set_aside = 0 AND pruned = 0"),
         "UPDATE graph_nodes SET score = coalesce($2, score), \
          is_active = coalesce($3, is_active), is_terminal = coalesce($4, is_terminal), \
-         metadata = CASE WHEN $5 IS NULL THEN metadata \
-         WHEN metadata IS NULL THEN $5 \
-         WHEN json_type(metadata) = 'object' THEN json_patch(metadata, $5) \
+         metadata = CASE WHEN json_type($5) IS NOT 'object' THEN metadata \
+         WHEN json_type(coalesce(metadata, '{}')) = 'object' \
+         THEN json_patch(coalesce(metadata, '{}'), $5) \
          ELSE json_patch(json_object('earlier', json(metadata)), $5) END, \
          value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
          WHERE id = $1 AND set_aside = 0 AND pruned = 0; \

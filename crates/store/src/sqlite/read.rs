@@ -284,7 +284,8 @@ impl Store for SqliteStore {
         name: &'a str,
     ) -> StoreFuture<'a, Option<CheckpointId>> {
         Box::pin(async move {
-            let sql = "SELECT id FROM checkpoints WHERE session_id = $1 AND name = $2 LIMIT 1";
+            let sql = "SELECT id FROM checkpoints WHERE session_id = $1 AND name = $2 \
+                       ORDER BY seq DESC LIMIT 1";
             let id: Option<String> = sqlx::query_scalar(sql)
                 .bind(session.as_str())
                 .bind(name)

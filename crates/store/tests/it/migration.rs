@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use deliberate_core::{Change, Mode, Session, Timestamp};
+use deliberate_core::{
+    BranchState, Change, GraphNode, Mode, NodeMarks, Session, Thought, Timestamp,
+};
 use deliberate_store::{Finding, Moved, Search, Store, WayBack, sqlite::SqliteStore};
 use serde_json::json;
 use sqlx::{Connection, migrate::Migrator};
 
 use crate::{
-    contract::{ALL, All, Current, branches, commit},
+    contract::{ALL, All, Current, branches, commit, mark, prune, set_state},
     samples::{checkpoint, node, score, thought},
     sqlite::{open, raw},
 };
@@ -25,7 +27,7 @@ const ROWS: &[&str] = &[
     "INSERT INTO thoughts VALUES (NULL, 't2', 's', 'asked', 'two', 0.25, 'tree', NULL, 'b1', 2, NULL)",
     "INSERT INTO thoughts VALUES (NULL, 't3', 's', NULL, 'three', 0.5, 'tree', 't2', 'b1', 3, NULL)",
     "INSERT INTO thoughts VALUES (NULL, 't5', 's', NULL, 'five', 0.5, 'tree', NULL, 'b5', 5, NULL)",
-    "INSERT INTO thoughts VALUES (NULL, 't7', 's', NULL, 'seven', 0.5, 'tree', NULL, 'b5', 7, NULL)",
+    "INSERT INTO thoughts VALUES (NULL, 't7', 's', NULL, 'seven', 0.5, 'tree', 't3', 'b5', 7, NULL)",
     "INSERT INTO thoughts VALUES (NULL, 'p', 'plain', NULL, 'plain', 0.5, 'linear', NULL, NULL, 7, NULL)",
     "INSERT INTO cross_refs VALUES (NULL, 'r5', 'b1', 'b5', 'supports', NULL, 0.5, 5)",
     "INSERT INTO checkpoints VALUES (NULL, 'c6', 's', 'b5', 'six', NULL, '{\"n\": 6}', 6)",
@@ -95,7 +97,9 @@ async fn a_database_of_the_first_version_reads_as_before() {
     assert_eq!(store.cross_refs(&s, Current, ALL).await.unwrap().len(), 1);
     let places = store.checkpoints(&s, ALL).await.unwrap();
     let names: Vec<_> = places.iter().map(|it| it.id.as_str()).collect();
-    assert_eq!(names, ["c6", "c3", "c3-too"]);
+    assert_eq!(names, ["c3-too", "c3", "c6"]);
+    let named = store.checkpoint_named(&s, "six").await.unwrap();
+    assert_eq!(named, Some("c6".into()));
     let place = store.checkpoint(&"c6".into()).await.unwrap().unwrap();
     assert_eq!(place.snapshot, json!({ "n": 6 }));
     let graph = store.graph(&"g".into()).await.unwrap().unwrap();
@@ -133,15 +137,75 @@ async fn its_nodes_are_found_by_their_words() {
     assert_eq!(found("鹈鹕").await, ["n8"]);
     assert_eq!(found("seven").await, ["t7"]);
     // The index follows what is changed from here on.
-    let renamed = deliberate_core::GraphNode {
+    let young = GraphNode {
         content: "a young heron".to_owned(),
-        ..node("n2", "g", "s")
+        ..node("new", "g", "s")
     };
-    commit(&store, vec![Change::UpdateNode(renamed)]).await;
-    assert_eq!(found("pelicans").await, [""; 0]);
-    assert_eq!(found("herons").await, ["n2"]);
+    commit(&store, vec![Change::AddNode(young), prune("g", &["n2"])]).await;
+    assert_eq!(found("pelicans").await, ["n2"]);
+    assert_eq!(found("herons").await, ["new"]);
     commit(&store, vec![Change::DeleteSession("s".into())]).await;
+    assert_eq!(found("pelicans").await, [""; 0]);
     assert_eq!(found("herons").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn its_lines_start_where_they_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let starts = async |thoughts: &[&str]| {
+        let mut starts = Vec::new();
+        for id in thoughts {
+            let start = store.line_start(&(*id).into()).await.unwrap().unwrap();
+            starts.push(start.id.to_string());
+        }
+        starts.join(" ")
+    };
+    let old = ["t2", "t3", "t5", "t7", "p"];
+    assert_eq!(starts(&old).await, "t2 t2 t5 t2 p");
+    // What is added from here on carries them further.
+    let on = |id: &str, parent: &str| {
+        Change::AddThought(Thought {
+            parent_id: Some(parent.into()),
+            ..thought(id, "s")
+        })
+    };
+    commit(&store, vec![on("x", "t7"), on("y", "x"), on("z", "t5")]).await;
+    assert_eq!(starts(&["x", "y", "z"]).await, "t2 t2 t5");
+    assert_eq!(starts(&old).await, "t2 t2 t5 t2 p");
+}
+
+#[tokio::test]
+async fn its_nodes_and_branches_can_be_changed_and_return() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let now = async || {
+        let node = store.node(&"n2".into()).await.unwrap().unwrap();
+        let branch = store.branch(&"b1".into()).await.unwrap().unwrap();
+        (node, branch)
+    };
+    let before = now().await;
+    let marks = NodeMarks {
+        score: Some(score(1.0 / 3.0)),
+        notes: Some(json!({ "critique": "short" })),
+        ..NodeMarks::default()
+    };
+    commit(
+        &store,
+        vec![mark("n2", marks), set_state("b1", BranchState::Abandoned)],
+    )
+    .await;
+    let (node, branch) = now().await;
+    assert_eq!(node.score, Some(score(1.0 / 3.0)));
+    assert_eq!(node.metadata, Some(json!({ "critique": "short" })));
+    assert_eq!(branch.state, BranchState::Abandoned);
+    let back = Change::Backtrack {
+        session_id: "s".into(),
+        to: "c3".into(),
+        left: checkpoint("left", "s"),
+    };
+    commit(&store, vec![back]).await;
+    assert_eq!(now().await, before);
 }
 
 #[tokio::test]

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use deliberate_core::{Change, GraphNode};
+use deliberate_core::{
+    BranchState, Change, Checkpoint, GraphNode, NodeMarks, Thought,
+};
+use deliberate_store::Store;
+use serde_json::json;
 
 use crate::{
-    contract::commit,
+    contract::{commit, mark, prune, refused, set_state},
     samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
     sqlite::{open, raw},
 };
@@ -43,8 +47,8 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
                 Change::AddGraph(graph(&g, name)),
                 Change::AddNode(node(&n, &g, name)),
                 Change::AddCheckpoint(checkpoint(&own("c"), name)),
-                Change::UpdateBranch(branch(&b, name)),
-                Change::UpdateNode(node(&n, &g, name)),
+                set_state(&b, BranchState::Completed),
+                mark(&n, NodeMarks::default()),
                 Change::Backtrack {
                     session_id: name.into(),
                     to: own("c").into(),
@@ -75,15 +79,71 @@ async fn a_checkpoint_copies_nothing() {
     assert_eq!(kept(&path).await, [epochs + 1, 0, 0]);
 }
 
+/// What is refused ends no epoch and keeps no former values.
+#[tokio::test]
+async fn what_is_refused_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    let at_thought = |id: &str| Checkpoint {
+        snapshot: json!({ "latest_thought_id": "t" }),
+        ..checkpoint(id, "s")
+    };
+    let on_branch = |id: &str| Checkpoint {
+        branch_id: Some("b".into()),
+        ..checkpoint(id, "s")
+    };
+    let back = |left: Checkpoint| Change::Backtrack {
+        session_id: "s".into(),
+        to: "first".into(),
+        left,
+    };
+    commit(
+        &store,
+        vec![
+            Change::AddSession(session("s")),
+            Change::AddGraph(graph("g", "s")),
+            Change::AddNode(node("pruned", "g", "s")),
+            prune("g", &["pruned"]),
+            Change::AddCheckpoint(checkpoint("first", "s")),
+            Change::AddBranch(branch("b", "s")),
+            Change::AddThought(thought("t", "s")),
+            Change::AddNode(node("aside", "g", "s")),
+            back(checkpoint("left", "s")),
+        ],
+    )
+    .await;
+    let before = kept(&path).await;
+    for change in [
+        Change::AddCheckpoint(at_thought("no")),
+        Change::AddCheckpoint(on_branch("no")),
+        back(at_thought("no")),
+        back(on_branch("no")),
+        set_state("b", BranchState::Completed),
+        mark("aside", NodeMarks::default()),
+        mark("pruned", NodeMarks::default()),
+        prune("g", &["aside"]),
+        Change::AddThought(Thought {
+            parent_id: Some("t".into()),
+            ..thought("no", "s")
+        }),
+    ] {
+        refused(&store, change).await;
+        assert_eq!(kept(&path).await, before);
+    }
+    assert_eq!(store.checkpoint(&"no".into()).await.unwrap(), None);
+}
+
 /// The index must be told exactly the text it loses, or it keeps finding what is no longer there.
 #[tokio::test]
 async fn the_index_agrees_with_the_rows_after_any_change() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = open(&path);
-    let saying = |content: String| GraphNode {
-        content,
-        ..node("n", "g", "s")
+    let concluded = NodeMarks {
+        is_terminal: Some(true),
+        notes: Some(json!({ "critique": "思考 short" })),
+        ..NodeMarks::default()
     };
     let back = |to: &str, left: &str| Change::Backtrack {
         session_id: "s".into(),
@@ -95,11 +155,14 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
             Change::AddSession(session("s")),
             Change::AddThought(thought("t", "s")),
             Change::AddGraph(graph("g", "s")),
-            Change::AddNode(saying(format!("nul \0 {ODD_TEXT}"))),
+            Change::AddNode(GraphNode {
+                content: format!("nul \0 {ODD_TEXT}"),
+                ..node("n", "g", "s")
+            }),
             Change::AddCheckpoint(checkpoint("c", "s")),
         ],
-        vec![Change::UpdateNode(saying("思考 short".to_owned()))],
-        vec![Change::UpdateNode(saying("思考 short".to_owned()))],
+        vec![mark("n", concluded)],
+        vec![prune("g", &["n"])],
         vec![Change::AddThought(thought("later", "s")), back("c", "left")],
         vec![back("left", "again")],
         vec![Change::DeleteSession("s".into())],

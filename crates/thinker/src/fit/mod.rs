@@ -11,7 +11,7 @@ mod tests;
 
 use serde_json::Value;
 
-use scalar::{fit_boolean, fit_integer, fit_number, fit_string, fit_word, limit};
+use scalar::{fit_boolean, fit_integer, fit_number, fit_string, fit_word};
 
 /// How deep schemas are followed; `$ref` may go in circles.
 const MAX_DEPTH: usize = 64;
@@ -100,15 +100,12 @@ impl<'s> Fitter<'s> {
     }
 
     fn fit_array(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
-        let mut items = match value {
+        let items = match value {
             Value::Array(items) => items,
             // `null` is no element: nothing was said.
             Value::Null => return Value::Null,
             one => vec![one],
         };
-        if let Some(most) = limit(schema, "maxItems") {
-            items.truncate(most);
-        }
         let Some(schema) = schema.get("items") else {
             return Value::Array(items);
         };

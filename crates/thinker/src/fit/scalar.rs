@@ -108,6 +108,6 @@ pub(super) fn fit_string(value: Value, schema: &Value) -> Value {
     Value::String(text)
 }
 
-pub(super) fn limit(schema: &Value, key: &str) -> Option<usize> {
+fn limit(schema: &Value, key: &str) -> Option<usize> {
     usize::try_from(schema.get(key)?.as_u64()?).ok()
 }

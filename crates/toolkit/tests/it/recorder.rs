@@ -91,6 +91,23 @@ impl Store for Recorder {
         nothing()
     }
 
+    fn on_branch<'a>(
+        &'a self,
+        _: &'a BranchId,
+        _: Which,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        nothing()
+    }
+
+    fn opening<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
+        nothing()
+    }
+
+    fn line_start<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+        nothing()
+    }
+
     fn line<'a>(&'a self, _: &'a ThoughtId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
         nothing()
     }
@@ -122,6 +139,14 @@ impl Store for Recorder {
     }
 
     fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
+        nothing()
+    }
+
+    fn checkpoint_named<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: &'a str,
+    ) -> StoreFuture<'a, Option<CheckpointId>> {
         nothing()
     }
 

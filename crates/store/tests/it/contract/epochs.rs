@@ -1,19 +1,19 @@
 //! Checkpoints, and returning to them.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, GraphNode,
-    Thought,
+    BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphNode, NodeMarks, Thought,
 };
 use deliberate_store::{Moved, WayBack};
 use serde_json::json;
 
 use super::{
-    ALL, All, Current, Fixture, commit, refused,
+    ALL, All, Current, Fixture, commit, mark, prune, refused,
     seen::{Seen, back, follow, look, place},
+    set_state,
 };
 use crate::samples::{
-    at, branch, checkpoint, cross_ref, edge, full_branch, full_checkpoint, full_node, graph, node,
-    odd_json, saying, score, session, thought,
+    ODD_TEXT, branch, checkpoint, cross_ref, edge, full_branch, graph, node, odd_json, saying, score,
+    session, thought,
 };
 
 /// Session `s` with some of everything, up to the checkpoint `c`.
@@ -59,25 +59,18 @@ pub(super) fn later() -> Vec<Change> {
         Change::AddNode(node("n3", "g1", "s")),
         Change::AddEdge(edge("e2", "g1", "n1", "n3")),
         follow("b3"),
-        Change::UpdateBranch(Branch {
-            name: Some("renamed".to_owned()),
-            state: BranchState::Completed,
-            confidence: score(1.0 / 3.0),
-            priority: i64::MAX,
-            updated_at: at(30),
-            metadata: Some(json!({ "fraction": 0.1 })),
-            ..branch("b1", "s")
-        }),
-        Change::UpdateBranch(Branch {
-            name: None,
-            metadata: None,
-            ..full_branch("b2", "s", "b1")
-        }),
-        Change::UpdateNode(full_node("n1", "g1", "s")),
-        Change::PruneNodes {
-            graph_id: "g1".into(),
-            nodes: vec!["n2".into()],
-        },
+        set_state("b1", BranchState::Completed),
+        set_state("b2", BranchState::Active),
+        mark(
+            "n1",
+            NodeMarks {
+                score: Some(score(1.0 / 3.0)),
+                is_active: Some(false),
+                is_terminal: Some(true),
+                notes: Some(json!({ "fraction": 1.0 / 3.0, "critique": ODD_TEXT })),
+            },
+        ),
+        prune("g1", &["n2"]),
     ]
 }
 
@@ -147,25 +140,28 @@ pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixt
     let (store, s) = (&*it.store, "s".into());
     let say = |id: &str| Change::AddThought(saying(id, "s", id));
     let call = |name: &str| {
-        Change::UpdateBranch(Branch {
-            name: Some(name.to_owned()),
-            ..branch("b", "s")
-        })
+        let marks = NodeMarks {
+            notes: Some(json!({ "name": name })),
+            ..NodeMarks::default()
+        };
+        mark("n", marks)
     };
     let now = async || {
         let seen = look(store, &s, Current).await;
         let said: Vec<_> = seen.thoughts.iter().map(|it| it.content.clone()).collect();
-        let [only] = seen.branches.as_slice() else {
+        let [only] = seen.nodes.as_slice() else {
             panic!("{seen:?}");
         };
-        (said.join(" "), only.name.clone().unwrap_or_default())
+        let name = only.metadata.as_ref().and_then(|it| it["name"].as_str());
+        (said.join(" "), name.unwrap_or_default().to_owned())
     };
     let is = |said: &str, name: &str| (said.to_owned(), name.to_owned());
     commit(
         store,
         vec![
             Change::AddSession(session("s")),
-            Change::AddBranch(branch("b", "s")),
+            Change::AddGraph(graph("g", "s")),
+            Change::AddNode(node("n", "g", "s")),
         ],
     )
     .await;
@@ -383,28 +379,4 @@ pub(crate) async fn the_way_back_tells_what_will_move(it: Fixture) {
             brought_back: moved,
         })
     );
-}
-
-pub(crate) async fn a_list_of_checkpoints_is_without_their_snapshots(it: Fixture) {
-    let store = &*it.store;
-    commit(store, before()).await;
-    let whole = full_checkpoint("whole", "s", "b1");
-    commit(store, vec![Change::AddCheckpoint(whole.clone())]).await;
-    commit(store, vec![back("c", "left", Some("b1"))]).await;
-    let listed = store.checkpoints(&"s".into(), ALL).await.unwrap();
-    let seen: Vec<_> = listed
-        .iter()
-        .map(|it| (it.id.as_str(), it.kind, &it.snapshot))
-        .collect();
-    let null = &serde_json::Value::Null;
-    assert_eq!(
-        seen,
-        [
-            ("c", CheckpointKind::Asked, null),
-            ("whole", whole.kind, null),
-            ("left", CheckpointKind::Undo, null),
-        ]
-    );
-    let stored = store.checkpoint(&"whole".into()).await.unwrap();
-    assert_eq!(stored, Some(whole));
 }

@@ -7,9 +7,11 @@ use super::{
     ALL, All, Current, Fixture, commit,
     seen::{back, place},
 };
-use crate::samples::{at, branch, everything, graph, invocation, node, saying, session, thought};
+use crate::samples::{
+    at, branch, checkpoint, everything, graph, invocation, node, saying, session, thought,
+};
 
-fn ids(thoughts: &[Thought]) -> Vec<&str> {
+pub(super) fn ids(thoughts: &[Thought]) -> Vec<&str> {
     thoughts.iter().map(|thought| thought.id.as_str()).collect()
 }
 
@@ -59,10 +61,17 @@ pub(crate) async fn a_page_gives_its_part_and_no_more(it: Fixture) {
 
 pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
     let most = Page::MOST as usize;
-    let mut changes = vec![Change::AddSession(session("s"))];
+    let mut changes = vec![
+        Change::AddSession(session("s")),
+        Change::AddBranch(branch("b", "s")),
+    ];
     for number in 0..=most {
         changes.push(Change::AddSession(session(&format!("s{number}"))));
-        changes.push(Change::AddThought(thought(&format!("t{number}"), "s")));
+        changes.push(Change::AddThought(Thought {
+            branch_id: Some("b".into()),
+            ..thought(&format!("t{number}"), "s")
+        }));
+        changes.push(Change::AddCheckpoint(checkpoint(&format!("c{number}"), "s")));
         changes.push(Change::AddInvocation(invocation(
             &format!("i{number}"),
             Some("s"),
@@ -79,6 +88,11 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
         store.latest_thoughts(&s, u32::MAX).await.unwrap().len(),
         most
     );
+    for which in [Current, All] {
+        let on_branch = store.on_branch(&"b".into(), which, everything).await;
+        assert_eq!(on_branch.unwrap().len(), most);
+    }
+    assert_eq!(store.checkpoints(&s, everything).await.unwrap().len(), most);
     assert_eq!(store.sessions(everything).await.unwrap().len(), most);
     assert_eq!(
         store.invocations(None, everything).await.unwrap().len(),
@@ -189,7 +203,7 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
 
 /// Session `s` with branches `a` and `b`; `kept` and `more` are on `a`, and `gone` is too, but was
 /// set aside, with `b` and what is on it.
-async fn with_branches(it: &Fixture) {
+pub(super) async fn with_branches(it: &Fixture) {
     let on = |id: &str, branch: &str, parent: Option<&str>| {
         Change::AddThought(Thought {
             branch_id: Some(branch.into()),
@@ -215,19 +229,6 @@ async fn with_branches(it: &Fixture) {
     .await;
 }
 
-pub(crate) async fn the_latest_on_a_branch_come_newest_first(it: Fixture) {
-    with_branches(&it).await;
-    let latest = async |branch: &str, limit| {
-        let branch = branch.into();
-        let thoughts = it.store.latest_on_branch(&branch, limit).await.unwrap();
-        ids(&thoughts).join(" ")
-    };
-    assert_eq!(latest("a", 9).await, "more kept");
-    assert_eq!(latest("a", 1).await, "more");
-    assert_eq!(latest("a", 0).await, "");
-    assert_eq!(latest("b", 9).await, "", "all of it was set aside");
-}
-
 pub(crate) async fn a_branch_is_listed_with_its_opening_and_its_count(it: Fixture) {
     with_branches(&it).await;
     let listed = async |which: Which| {
@@ -244,40 +245,6 @@ pub(crate) async fn a_branch_is_listed_with_its_opening_and_its_count(it: Fixtur
     assert_eq!(listed(Current).await, ["a 0 nothing"]);
     commit(&*it.store, vec![back("left", "last", None)]).await;
     assert_eq!(listed(Current).await, ["a 1 gone", "b 1 aside"]);
-}
-
-pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) {
-    let mut changes = vec![Change::AddSession(session("s"))];
-    for number in 0..1_200 {
-        let parent_id = (number > 0).then(|| format!("t{}", number - 1).into());
-        changes.push(Change::AddThought(Thought {
-            parent_id,
-            ..thought(&format!("t{number}"), "s")
-        }));
-        // Beside the line, and no part of it.
-        changes.push(Change::AddThought(thought(&format!("x{number}"), "s")));
-    }
-    commit(&*it.store, changes).await;
-    let line = async |from: &str, limit| {
-        let thoughts = it.store.line(&from.into(), limit).await.unwrap();
-        let names = ids(&thoughts).into_iter().map(str::to_owned);
-        names.collect::<Vec<_>>()
-    };
-    assert_eq!(line("t3", 9).await, ["t3", "t2", "t1", "t0"]);
-    assert_eq!(line("t3", 2).await, ["t3", "t2"]);
-    assert_eq!(line("t3", 0).await, [""; 0]);
-    assert_eq!(line("x7", 9).await, ["x7"]);
-    let longest = line("t1199", u32::MAX).await;
-    assert_eq!(longest.len(), Page::MOST as usize);
-    assert_eq!(longest.last().unwrap(), "t200");
-}
-
-/// What a thought built on is what it built on, whatever became of it.
-pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
-    with_branches(&it).await;
-    let line = it.store.line(&"aside".into(), 9).await.unwrap();
-    assert_eq!(ids(&line), ["aside", "gone"]);
-    assert!(line.iter().all(|it| it.set_aside));
 }
 
 pub(crate) async fn records_come_newest_first_for_all_or_for_one_session(it: Fixture) {

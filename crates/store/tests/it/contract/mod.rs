@@ -1,12 +1,16 @@
 //! The contract of `Store`, as tests of the trait alone. `store_contract!` runs all of them on a
 //! backend.
 
+pub(crate) mod checkpoints;
 pub(crate) mod commits;
 pub(crate) mod epochs;
 pub(crate) mod findings;
 pub(crate) mod handles;
 pub(crate) mod history;
+pub(crate) mod lines;
 pub(crate) mod lists;
+pub(crate) mod marks;
+pub(crate) mod notes;
 pub(crate) mod references;
 pub(crate) mod requirements;
 pub(crate) mod round_trip;
@@ -18,9 +22,11 @@ pub(crate) mod values;
 
 use std::{any::Any, sync::Arc};
 
-use deliberate_core::{Branch, Change, SessionId};
+use deliberate_core::{Branch, BranchState, Change, NodeId, NodeMarks, SessionId};
 pub(crate) use deliberate_store::Which::{self, All, Current};
 use deliberate_store::{Page, Store, StoreError};
+
+use crate::samples::at;
 
 /// A fresh, empty store, and a way to open the same data again.
 pub(crate) struct Fixture {
@@ -56,6 +62,33 @@ pub(crate) async fn refused(store: &dyn Store, change: Change) {
     );
 }
 
+/// Parts of a node become these. Earlier than the samples' graphs changed last.
+pub(crate) fn mark(id: &str, marks: NodeMarks) -> Change {
+    Change::MarkNode {
+        id: id.into(),
+        marks,
+        at: at(20),
+    }
+}
+
+/// A branch is open again, completed or given up.
+pub(crate) fn set_state(id: &str, state: BranchState) -> Change {
+    Change::SetBranchState {
+        id: id.into(),
+        state,
+        at: at(20),
+    }
+}
+
+/// Nodes of a graph are pruned.
+pub(crate) fn prune(graph: &str, nodes: &[&str]) -> Change {
+    Change::PruneNodes {
+        graph_id: graph.into(),
+        nodes: nodes.iter().copied().map(NodeId::from).collect(),
+        at: at(20),
+    }
+}
+
 /// Runs every test of the contract on a backend; `$fixture` is an async function that gives a
 /// [`Fixture`].
 macro_rules! store_contract {
@@ -69,8 +102,6 @@ macro_rules! store_contract {
                     moments_and_scores_are_kept_exactly,
                     long_text_is_kept_whole,
                     what_is_not_there_is_none_or_empty,
-                    a_branch_becomes_what_an_update_says,
-                    a_node_becomes_what_an_update_says,
                     recording_a_call_twice_records_it_once,
                     a_call_on_an_unknown_session_is_recorded_without_it,
                     the_state_counts_what_is_there,
@@ -81,6 +112,8 @@ macro_rules! store_contract {
                     a_thread_is_kept_where_there_was_no_metadata,
                     metadata_that_is_no_object_is_left_as_it_is,
                     a_node_moves_the_times_of_its_graph_and_session,
+                    marks_states_and_prunes_move_the_times_of_what_they_belong_to,
+                    what_is_refused_moves_no_times,
                     a_sessions_time_never_goes_back,
                     a_session_follows_a_branch_and_lets_go_of_it,
                 }
@@ -90,12 +123,47 @@ macro_rules! store_contract {
                     no_read_gives_more_than_the_most,
                     the_latest_thoughts_come_newest_first,
                     sessions_come_last_changed_first_with_their_counts,
-                    the_latest_on_a_branch_come_newest_first,
                     a_branch_is_listed_with_its_opening_and_its_count,
-                    a_line_goes_from_a_thought_to_what_it_built_on,
-                    a_line_may_lead_through_what_was_set_aside,
                     records_come_newest_first_for_all_or_for_one_session,
                     lists_keep_to_their_session_and_graph,
+                }
+                lines {
+                    the_latest_on_a_branch_come_newest_first,
+                    the_thoughts_on_a_branch_come_oldest_first_in_pages,
+                    a_session_opens_with_the_first_current_thought_that_was_given_something,
+                    a_line_goes_from_a_thought_to_what_it_built_on,
+                    a_line_may_lead_through_what_was_set_aside,
+                    every_fork_of_a_line_starts_where_the_line_does,
+                    a_line_starts_where_it_did_whatever_was_set_aside,
+                    a_line_out_of_a_deleted_session_starts_where_it_left_it,
+                }
+                marks {
+                    a_mark_changes_its_part_and_no_other,
+                    marks_of_different_parts_hold_in_any_order,
+                    marks_of_different_parts_made_at_once_all_hold,
+                    a_pruned_or_set_aside_node_can_not_be_marked,
+                    a_branch_takes_on_each_state_and_nothing_else,
+                    a_branch_that_was_set_aside_keeps_its_state,
+                    what_was_set_aside_is_not_pruned,
+                }
+                notes {
+                    notes_join_the_metadata_and_the_rest_of_it_stays,
+                    a_note_takes_the_place_of_one_of_its_name,
+                    a_note_of_null_takes_the_field_away,
+                    metadata_that_is_no_object_becomes_a_field,
+                    fractions_and_large_numbers_keep_all_digits,
+                    notes_without_fields_change_no_metadata,
+                    notes_return_with_their_checkpoint,
+                }
+                checkpoints {
+                    no_checkpoint_is_made_on_a_branch_that_was_set_aside,
+                    no_checkpoint_is_made_at_a_thought_that_was_set_aside,
+                    a_refused_checkpoint_leaves_no_trace,
+                    nobody_leaves_a_place_that_was_set_aside,
+                    a_snapshot_may_be_anything,
+                    a_checkpoint_is_found_by_its_name,
+                    checkpoints_come_newest_first_in_pages,
+                    a_list_of_checkpoints_is_without_their_snapshots,
                 }
                 commits {
                     no_changes_are_no_problem,
@@ -134,13 +202,12 @@ macro_rules! store_contract {
                     a_return_that_can_not_be_changes_nothing,
                     sessions_go_back_each_on_their_own,
                     the_way_back_tells_what_will_move,
-                    a_list_of_checkpoints_is_without_their_snapshots,
                 }
                 values {
                     changed_values_return_exactly,
                     pruning_is_undone_and_done_again,
                     pruning_nothing_is_no_problem,
-                    a_node_is_found_by_the_words_it_has_now,
+                    a_node_is_found_by_its_words_whatever_becomes_of_it,
                 }
                 history {
                     any_history_is_as_if_checkpoints_were_copies,
@@ -150,6 +217,8 @@ macro_rules! store_contract {
                     what_is_there_is_not_taken_for_what_was_refused,
                     a_branch_can_be_required_to_be_open,
                     a_node_can_be_required_to_be_usable,
+                    a_node_can_be_required_to_be_no_conclusion,
+                    a_name_can_be_required_to_be_free,
                     a_graph_can_be_required_not_to_have_grown,
                     a_requirement_sees_the_changes_before_it,
                 }

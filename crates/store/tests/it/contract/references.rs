@@ -1,9 +1,13 @@
 //! What refers to what, and what becomes of it when that goes.
 
-use deliberate_core::{Branch, Change, Checkpoint, Invocation, Session, StateSnapshot, Thought};
+use deliberate_core::{
+    Branch, BranchState, Change, Checkpoint, Invocation, NodeMarks, Session, StateSnapshot, Thought,
+};
 use deliberate_store::Store;
 
-use super::{ALL, Current, Fixture, branches, commit, refused, round_trip::listed};
+use super::{
+    ALL, Current, Fixture, branches, commit, mark, prune, refused, round_trip::listed, set_state,
+};
 use crate::samples::{
     at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
     full_snapshot, full_thought, graph, node, session, snapshot, thought,
@@ -76,7 +80,8 @@ pub(crate) async fn an_id_can_be_used_once(it: Fixture) {
 }
 
 pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
-    commit(&*it.store, everything("s").changes()).await;
+    let all = everything("s");
+    commit(&*it.store, all.changes()).await;
     for change in [
         Change::RenameSession {
             session_id: "missing".into(),
@@ -91,17 +96,11 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
             session_id: "missing".into(),
             thread: None,
         },
-        Change::PruneNodes {
-            graph_id: "s-g1".into(),
-            nodes: vec!["missing".into()],
-        },
-        Change::PruneNodes {
-            graph_id: "s-g2".into(),
-            nodes: vec!["s-n1".into()],
-        },
+        prune("s-g1", &["missing"]),
+        prune("s-g2", &["s-n1"]),
         Change::DeleteSession("missing".into()),
-        Change::UpdateBranch(branch("missing", "s")),
-        Change::UpdateNode(node("missing", "s-g1", "s")),
+        set_state("missing", BranchState::Active),
+        mark("missing", NodeMarks::default()),
         Change::FollowBranch {
             session_id: "missing".into(),
             branch_id: Some("s-b1".into()),
@@ -110,6 +109,7 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
     ] {
         refused(&*it.store, change).await;
     }
+    super::round_trip::assert_everything(&*it.store, &all).await;
 }
 
 async fn assert_nothing_of(store: &dyn Store, all: &crate::samples::Everything) {

@@ -1,14 +1,15 @@
 //! What a commit relies on: that it builds on nothing that was set aside, and what it requires.
 
-use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeId, Requirement, Thought};
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeMarks, Requirement, Thought};
 
 use super::{
     All, Current, Fixture, commit,
     epochs::{before, later},
-    refused,
+    mark, prune, refused,
     seen::{back, follow, look},
+    set_state,
 };
-use crate::samples::{branch, cross_ref, edge, node, session, thought};
+use crate::samples::{branch, checkpoint, cross_ref, edge, node, session, thought};
 
 /// Changes that build on what [`later`] brings.
 fn building_on_later() -> Vec<Change> {
@@ -100,11 +101,7 @@ pub(crate) async fn a_branch_can_be_required_to_be_open(it: Fixture) {
     assert!(!open("missing").await);
     commit(store, vec![Change::AddBranch(branch("b4", "s"))]).await;
     assert!(open("b4").await);
-    let completed = Branch {
-        state: BranchState::Completed,
-        ..branch("b1", "s")
-    };
-    commit(store, vec![Change::UpdateBranch(completed)]).await;
+    commit(store, vec![set_state("b1", BranchState::Completed)]).await;
     assert!(!open("b1").await);
     commit(store, vec![back("c", "left", Some("b1"))]).await;
     assert!(open("b1").await, "it is open again");
@@ -125,6 +122,44 @@ pub(crate) async fn a_node_can_be_required_to_be_usable(it: Fixture) {
     assert!(!usable("n3").await, "it was set aside");
 }
 
+pub(crate) async fn a_node_can_be_required_to_be_no_conclusion(it: Fixture) {
+    let open = async |id: &str| holds(&it, Requirement::OpenNode(id.into())).await;
+    let store = &*it.store;
+    commit(store, before()).await;
+    assert!(open("n1").await && open("n2").await);
+    assert!(!open("missing").await);
+    let rest = NodeMarks {
+        is_active: Some(false),
+        ..NodeMarks::default()
+    };
+    commit(store, vec![mark("n1", rest)]).await;
+    assert!(open("n1").await, "one that rests can still be concluded");
+    commit(store, later()).await;
+    assert!(!open("n1").await, "it was made a conclusion");
+    assert!(!open("n2").await, "it was pruned");
+    assert!(open("n3").await);
+    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    assert!(open("n1").await, "it is no conclusion any more");
+    assert!(open("n2").await, "it is no longer pruned");
+    assert!(!open("n3").await, "it was set aside");
+}
+
+pub(crate) async fn a_name_can_be_required_to_be_free(it: Fixture) {
+    let free = async |session: &str, name: &str| {
+        let name = name.to_owned();
+        let session_id = session.into();
+        holds(&it, Requirement::FreeName { session_id, name }).await
+    };
+    let store = &*it.store;
+    commit(store, before()).await;
+    let taken = checkpoint("c", "s").name;
+    assert!(!free("s", &taken).await);
+    assert!(free("s", "another").await && free("s", &taken.to_uppercase()).await);
+    assert!(free("missing", &taken).await, "names are a session's own");
+    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    assert!(!free("s", &taken).await, "no checkpoint is ever set aside");
+}
+
 pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
     let at_most = async |most: u32| {
         let graph_id = "g1".into();
@@ -143,9 +178,7 @@ pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
     )
     .await;
     assert!(at_most(4).await && !at_most(3).await);
-    let nodes = ["n1", "n3"].map(NodeId::from).to_vec();
-    let graph_id = "g1".into();
-    commit(store, vec![Change::PruneNodes { graph_id, nodes }]).await;
+    commit(store, vec![prune("g1", &["n1", "n3"])]).await;
     assert!(at_most(2).await && !at_most(1).await, "two are pruned");
     commit(store, vec![back("c", "left", Some("b1"))]).await;
     assert!(at_most(2).await && !at_most(1).await, "two are set aside");

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{ALL, All, Current, Fixture, branches, commit};
 use crate::samples::{
-    ODD_TEXT, at, branch, cross_ref, edge, everything, full_branch, full_invocation, full_node,
-    full_thought, graph, invocation, node, score, session, thought,
+    ODD_TEXT, branch, cross_ref, edge, everything, full_invocation, full_thought, graph, invocation,
+    node, score, session, thought,
 };
 
 pub(crate) async fn one_of_everything_comes_back_whole(it: Fixture) {
@@ -39,7 +39,8 @@ pub(crate) async fn assert_everything(store: &dyn Store, all: &crate::samples::E
         assert_eq!(store.nodes(graph, which, ALL).await.unwrap(), all.nodes);
         assert_eq!(store.edges(graph, which, ALL).await.unwrap(), all.edges);
     }
-    let places: Vec<_> = all.checkpoints.iter().cloned().map(listed).collect();
+    let newest_first = all.checkpoints.iter().rev().cloned();
+    let places: Vec<_> = newest_first.map(listed).collect();
     assert_eq!(store.checkpoints(id, ALL).await.unwrap(), places);
     assert_eq!(store.snapshots(id, ALL).await.unwrap(), all.snapshots);
     assert_eq!(
@@ -252,6 +253,12 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
         assert_eq!(store.latest_thoughts(&id.into(), 9).await.unwrap(), []);
         assert_eq!(store.latest_on_branch(&id.into(), 9).await.unwrap(), []);
         assert_eq!(store.line(&id.into(), 9).await.unwrap(), []);
+        for which in [Current, All] {
+            assert_eq!(store.on_branch(&id.into(), which, ALL).await.unwrap(), []);
+        }
+        assert_eq!(store.opening(&id.into()).await.unwrap(), None);
+        assert_eq!(store.line_start(&id.into()).await.unwrap(), None);
+        assert_eq!(store.checkpoint_named(&id.into(), id).await.unwrap(), None);
         assert_eq!(store.way_back(&id.into()).await.unwrap(), None);
         assert_eq!(store.branches(&id.into(), Current, ALL).await.unwrap(), []);
         assert_eq!(
@@ -267,43 +274,6 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
     }
     assert_eq!(it.store.invocations(None, ALL).await.unwrap(), []);
     assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
-}
-
-pub(crate) async fn a_branch_becomes_what_an_update_says(it: Fixture) {
-    let after = deliberate_core::Branch {
-        parent_id: None,
-        created_at: at(1),
-        ..full_branch("b", "s", "")
-    };
-    commit(
-        &*it.store,
-        vec![
-            Change::AddSession(session("s")),
-            Change::AddBranch(branch("b", "s")),
-            Change::AddBranch(branch("other", "s")),
-            Change::UpdateBranch(after.clone()),
-        ],
-    )
-    .await;
-    let branches = branches(&*it.store, &"s".into(), Current).await;
-    assert_eq!(branches, [after, branch("other", "s")]);
-}
-
-pub(crate) async fn a_node_becomes_what_an_update_says(it: Fixture) {
-    let after = full_node("n", "g", "s");
-    commit(
-        &*it.store,
-        vec![
-            Change::AddSession(session("s")),
-            Change::AddGraph(graph("g", "s")),
-            Change::AddNode(node("n", "g", "s")),
-            Change::AddNode(node("other", "g", "s")),
-            Change::UpdateNode(after.clone()),
-        ],
-    )
-    .await;
-    let nodes = it.store.nodes(&"g".into(), Current, ALL).await.unwrap();
-    assert_eq!(nodes, [after, node("other", "g", "s")]);
 }
 
 pub(crate) async fn recording_a_call_twice_records_it_once(it: Fixture) {
