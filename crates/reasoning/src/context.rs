@@ -121,7 +121,7 @@ pub(crate) async fn best_node(
 
 /// The latest graph of a session of graphs, with its usable nodes: the root, then the best, then
 /// those still open, the newest first.
-async fn latest_graph(
+pub(crate) async fn latest_graph(
     session: &Session,
     call: &Call,
 ) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Mode, Score,
-    Session, SessionId, Thought, ThoughtId, cut_to_chars,
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Graph,
+    GraphNode, Mode, NodeId, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
 };
 use deliberate_store::{Moved, WayBack};
 use deliberate_thinker::Ask;
@@ -15,7 +15,8 @@ use serde_json::json;
 
 use super::{here, latest_at};
 use crate::{
-    context::{Past, line, with_graph},
+    context::{Past, latest_graph, line, with_graph},
+    graph::take_direction,
     prompt::{Asking, Freedom},
     said::{Doubt, Sure, any_text, something},
     session::metadata,
@@ -52,6 +53,8 @@ pub struct Output {
     confidence: Option<Score>,
     active_branch: Option<BranchId>,
     new_branch_id: Option<BranchId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_node_id: Option<NodeId>,
     set_aside: Counts,
     brought_back: Counts,
     /// Backtrack to it to undo this
@@ -154,7 +157,8 @@ impl Tool for Backtrack {
                 call.progress(0.0, Some(1.0), "thinking");
                 let way = call.think(ask(&back.checkpoint, &past, direction)?, None);
                 let way = way.await?.value;
-                Ok(back.along(direction, way, input.confidence, call))
+                let graph = back.graph(call).await?;
+                Ok(back.along(direction, way, input.confidence, graph, call))
             }
         }
     }
@@ -234,6 +238,7 @@ impl Back {
             confidence: latest.map(|thought| thought.confidence),
             active_branch: self.checkpoint.branch_id.clone(),
             new_branch_id: None,
+            new_node_id: None,
             set_aside: self.moves.set_aside.into(),
             brought_back: self.moves.brought_back.into(),
             undo_checkpoint_id: self.left.id.clone(),
@@ -250,12 +255,23 @@ impl Back {
         }
     }
 
-    /// The return, and a new branch along `direction`.
+    /// In a session of graphs: the latest graph that was there, and its usable nodes that were.
+    async fn graph(&self, call: &Call) -> Result<Option<(Graph, Vec<GraphNode>)>, ToolError> {
+        let then = self.checkpoint.created_at;
+        let Some((graph, mut nodes)) = latest_graph(&self.session, call).await? else {
+            return Ok(None);
+        };
+        nodes.retain(|node| node.created_at <= then && !node.is_terminal);
+        Ok((graph.created_at <= then).then_some((graph, nodes)))
+    }
+
+    /// The return, and a new branch along `direction`; in a graph, a node too.
     fn along(
         self,
         direction: &str,
         way: Way,
         threshold: Option<Score>,
+        graph: Option<(Graph, Vec<GraphNode>)>,
         call: &Call,
     ) -> Outcome<Output> {
         let confidence = way.sure.score();
@@ -287,7 +303,14 @@ impl Back {
             created_at: now,
             metadata: metadata([("weakest_point", json!(way.weakest_point))]),
         };
+        let node = graph.and_then(|(graph, nodes)| {
+            let from = nodes.get(1).or(nodes.first())?;
+            let said = (thought.content.as_str(), confidence);
+            take_direction(&graph, from, nodes.len(), said, call)
+        });
+        let (new_node_id, grown) = node.unzip();
         let output = Output {
+            new_node_id,
             thought_id: Some(thought.id.clone()),
             content: Some(thought.content.clone()),
             confidence: Some(confidence),
@@ -307,6 +330,7 @@ impl Back {
             Change::AddThought(thought),
             follow,
         ]);
+        changes.extend(grown.unwrap_or_default());
         Outcome {
             output,
             changes,

@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod config;
+mod direction;
 mod finalize;
 mod generate;
 mod init;
@@ -32,6 +33,7 @@ pub use refine::GotRefine;
 pub use score::GotScore;
 pub use state::GotState;
 
+pub(crate) use direction::take_direction;
 pub(crate) use init::start_and_grow;
 
 /// What a tool that thinks about a graph does to the world.

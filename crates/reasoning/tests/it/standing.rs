@@ -253,6 +253,11 @@ async fn a_graph_is_seen_by_what_works_on_any_session() {
     let place = desk.done("reasoning_checkpoint_create", place).await;
     desk.will_say([says(&step("turned"))]);
     let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": "elsewhere" });
-    desk.done("reasoning_backtrack", turn).await;
+    let turned = desk.done("reasoning_backtrack", turn).await;
     assert!(conversation(&desk.last_asked()).contains("a child"));
+    // The direction is a node, from which the graph can be gone on with.
+    desk.will_say([node("further on")]);
+    let grow = json!({ "graph_id": graph["graph_id"], "node_id": turned["new_node_id"], "k": 1 });
+    desk.done("reasoning_got_generate", grow).await;
+    assert!(conversation(&desk.last_asked()).contains("turned"));
 }

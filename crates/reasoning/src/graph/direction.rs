@@ -1,0 +1,36 @@
+//! A new direction that a backtrack takes in a session of graphs: it becomes a node, so that the
+//! graph can be gone on with from there.
+
+use deliberate_core::{Change, EdgeKind, Graph, GraphNode, NodeId, NodeKind, Requirement, Score};
+use deliberate_toolkit::Call;
+
+use super::{config::Config, new_edge, new_node};
+
+/// The node for a direction taken from `from`, and what adds it. None where the graph's limits
+/// leave no room.
+pub(crate) fn take_direction(
+    graph: &Graph,
+    from: &GraphNode,
+    nodes: usize,
+    (content, confidence): (&str, Score),
+    call: &Call,
+) -> Option<(NodeId, Vec<Change>)> {
+    let limits = Config::of(graph);
+    let depth = from.depth + 1;
+    limits.check_depth(depth).ok()?;
+    limits.room(nodes).ok()?;
+    let node = new_node(graph, NodeKind::Hypothesis, depth, content.to_owned(), call);
+    let ends = (&from.id, &node.id);
+    let edge = new_edge(graph, EdgeKind::Generates, ends, confidence, call);
+    let id = node.id.clone();
+    let changes = vec![
+        Change::Require(Requirement::OpenNode(from.id.clone())),
+        Change::AddNode(node),
+        Change::AddEdge(edge),
+        Change::Require(Requirement::NodesAtMost {
+            graph_id: graph.id.clone(),
+            most: limits.max_nodes,
+        }),
+    ];
+    Some((id, changes))
+}
