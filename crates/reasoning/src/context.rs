@@ -115,7 +115,7 @@ pub(crate) async fn best_node(
 ) -> Result<Option<GraphNode>, StoreError> {
     let graph = latest_graph(session, call).await?;
     let nodes = graph.map(|(_, nodes)| nodes).unwrap_or_default();
-    let best = nodes.iter().skip(1).next().or(nodes.first());
+    let best = nodes.get(1).or(nodes.first());
     Ok(best.cloned())
 }
 

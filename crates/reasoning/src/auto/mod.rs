@@ -19,7 +19,7 @@ use crate::{
     graph, linear,
     prompt::{Asking, Freedom},
     reflection,
-    said::{Sure, fitting, something},
+    said::{Sure, fitting, or_none, says_nothing},
     session::{WorksOn, known},
     tree::{self, Explore},
 };
@@ -27,6 +27,9 @@ use choice::{Choice, Forward};
 
 /// Other ways that are answered.
 const MOST_ALTERNATIVES: usize = 3;
+
+/// What is answered when the router chose and did not say why.
+const NO_REASON: &str = "The router chose it and gave no reason.";
 
 /// `reasoning_auto`.
 pub struct Auto;
@@ -88,9 +91,9 @@ struct Route<C> {
     #[serde(alias = "recommended_mode")]
     mode: C,
     /// Why, in a sentence
-    #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "something")]
-    rationale: String,
+    #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "String", length(min = 1))]
+    rationale: Option<String>,
     #[serde(flatten)]
     sure: Sure,
     /// How complex the problem is
@@ -106,8 +109,9 @@ struct Route<C> {
 #[schemars(extend("required" = ["mode", "confidence_percent", "rationale"]))]
 struct OtherRoute<C> {
     mode: C,
-    #[serde(default)]
-    rationale: String,
+    #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "String")]
+    rationale: Option<String>,
     #[serde(flatten)]
     sure: Sure,
 }
@@ -210,10 +214,10 @@ async fn choose(
             recommended_mode: ruling.choice,
             confidence: Score::clamped(ruling.confidence),
             rationale: ruling.rationale,
-            complexity: Score::clamped(rules::complexity(content)),
+            complexity: Score::clamped(rules::complexity(ruling.choice, content)),
             alternative_modes: alternatives(
                 ruling.choice,
-                ruling.others.into_iter().map(|(mode, why)| Alternative {
+                ruling.other.into_iter().map(|(mode, why)| Alternative {
                     mode,
                     confidence: Score::clamped(rules::OF_OTHERS),
                     rationale: why,
@@ -262,23 +266,30 @@ async fn route<C: DeserializeOwned + Into<Choice>>(
     let route: Route<C> = call.think(ask, None).await?.value;
     let mode = route.mode.into();
     let complexity = route.complexity_percent.map(|percent| percent.0);
+    let estimate = || Score::clamped(rules::complexity(mode, content));
     Ok(Output {
         recommended_mode: mode,
         confidence: route.sure.score(),
-        rationale: route.rationale,
-        complexity: complexity.unwrap_or_else(|| Score::clamped(rules::complexity(content))),
+        rationale: reason(route.rationale).unwrap_or_else(|| NO_REASON.to_owned()),
+        complexity: complexity.unwrap_or_else(estimate),
         alternative_modes: alternatives(
             mode,
             route.alternatives.into_iter().map(|it| Alternative {
                 mode: it.mode.into(),
                 confidence: it.sure.score(),
-                rationale: it.rationale.trim().to_owned(),
+                rationale: reason(it.rationale).unwrap_or_default(),
             }),
         ),
         decided_by: DecidedBy::Router,
         tool: mode.tool(),
         result: None,
     })
+}
+
+/// A reason, if one was given.
+fn reason(said: Option<String>) -> Option<String> {
+    let said = said.filter(|text| !says_nothing(text))?;
+    Some(said.trim().to_owned())
 }
 
 /// Those that are others, each once.

@@ -1,19 +1,23 @@
 //! What an id names, with what belongs to it.
 
+use std::{collections::HashSet, ops::Not};
+
 use deliberate_core::{
-    Branch, CrossRef, Graph, GraphEdge, GraphNode, Session, SessionId, Thought, cut_to_chars,
+    Branch, CrossRef, Graph, GraphEdge, GraphNode, NodeId, Session, SessionId, Thought,
+    cut_to_chars,
 };
 use deliberate_store::{Page, StoreError, Which};
 use deliberate_toolkit::{Call, Issue, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What one answer holds at the most, in characters of text: about what a model can read at once.
-/// A single thing is always given whole.
-const TEXT_CHARS: usize = 60_000;
+use super::room::{Part, Room};
 
-/// Pages of a graph that are read at the most.
-const PAGES: u32 = 20;
+/// Nodes of a graph, branches or references of a session in one answer at the most.
+const LISTED: Page = Page::first(200);
+
+/// Graphs of a session in one answer at the most.
+const GRAPHS: Page = Page::first(20);
 
 /// What an id names.
 #[derive(Debug, Serialize)]
@@ -32,19 +36,18 @@ pub(super) struct WholeSession {
     pub(super) session: Session,
     pub(super) thoughts: Vec<Thought>,
     pub(super) branches: Vec<Branch>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) branches_left_out: bool,
     pub(super) cross_references: Vec<CrossRef>,
-    pub(super) graphs: Vec<WholeGraph>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) cross_references_left_out: bool,
+    pub(super) graphs: Vec<ListedGraph>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) graphs_left_out: bool,
     pub(super) checkpoints: usize,
-    /// Where the thoughts begin, and where the next part does.
+    /// Which of its thoughts these are.
     #[serde(skip)]
     pub(super) part: Part,
-}
-
-/// A part of a list.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Part {
-    pub(super) offset: u32,
-    pub(super) next: Option<u32>,
 }
 
 /// A branch, and a part of the thoughts on it.
@@ -52,14 +55,29 @@ pub(super) struct Part {
 pub(super) struct WholeBranch {
     pub(super) branch: Branch,
     pub(super) thoughts: Vec<Thought>,
+    #[serde(skip)]
+    pub(super) part: Part,
 }
 
-/// A graph with its nodes and edges.
+/// A graph, a part of its nodes, and the edges that lead to them.
 #[derive(Debug, Serialize)]
 pub(super) struct WholeGraph {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<GraphNode>,
     pub(super) edges: Vec<GraphEdge>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) edges_left_out: bool,
+    #[serde(skip)]
+    pub(super) part: Part,
+}
+
+/// A graph among others, which has to say itself where it goes on.
+#[derive(Debug, Serialize)]
+pub(super) struct ListedGraph {
+    #[serde(flatten)]
+    pub(super) whole: WholeGraph,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u32>,
 }
 
 /// A node and what leads to it and from it.
@@ -67,6 +85,8 @@ pub(super) struct WholeGraph {
 pub(super) struct WholeNode {
     pub(super) node: GraphNode,
     pub(super) edges: Vec<GraphEdge>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) edges_left_out: bool,
 }
 
 /// What is asked for.
@@ -97,43 +117,44 @@ impl Thing {
         }
     }
 
-    /// Where the next part of a session begins.
+    /// Where the next part begins.
     pub(super) fn next(&self) -> Option<u32> {
         match self {
             Self::Session(it) => it.part.next,
-            _ => None,
+            Self::Branch(it) => it.part.next,
+            Self::Graph(it) => it.part.next,
+            Self::Thought(_) | Self::Node(_) => None,
         }
     }
 
     /// Finds what the id names, whatever kind it is. Ids are unique over all kinds.
-    pub(super) async fn find(id: &str, wanted: Wanted, call: &Call) -> Result<Self, ToolError> {
+    pub(super) async fn find(
+        id: &str,
+        wanted: Wanted,
+        mut room: Room,
+        call: &Call,
+    ) -> Result<Self, ToolError> {
         let store = call.store();
+        let room = &mut room;
         if let Some(session) = store.session(&id.into()).await? {
-            let whole = WholeSession::read(session, wanted, call).await?;
+            let whole = WholeSession::read(session, wanted, room, call).await?;
             return Ok(Self::Session(Box::new(whole)));
         }
         if let Some(thought) = store.thought(&id.into()).await? {
             return Ok(Self::Thought(Box::new(thought)));
         }
         if let Some(branch) = store.branch(&id.into()).await? {
-            let mut thoughts = store
-                .latest_on_branch(&branch.id, wanted.page.limit)
-                .await?;
-            thoughts.reverse();
-            return Ok(Self::Branch(Box::new(WholeBranch { branch, thoughts })));
+            let whole = WholeBranch::read(branch, wanted, room, call).await?;
+            return Ok(Self::Branch(Box::new(whole)));
         }
         if let Some(graph) = store.graph(&id.into()).await? {
-            let whole = WholeGraph::read(graph, wanted.which, call).await?;
+            room.takes(&graph, true);
+            let whole = WholeGraph::read(graph, wanted, true, room, call).await?;
             return Ok(Self::Graph(Box::new(whole)));
         }
         if let Some(node) = store.node(&id.into()).await? {
-            let edges = edges(&node.graph_id, Which::All, call).await?;
-            let edges = edges.into_iter();
-            let edges = edges.filter(|edge| edge.from_node == node.id || edge.to_node == node.id);
-            return Ok(Self::Node(Box::new(WholeNode {
-                edges: edges.collect(),
-                node,
-            })));
+            let whole = WholeNode::read(node, wanted, room, call).await?;
+            return Ok(Self::Node(Box::new(whole)));
         }
         let rule = "names no session, thought, branch, graph or node";
         let issue = Issue::new("id", rule).given(&cut_to_chars(id, 80).into());
@@ -141,24 +162,68 @@ impl Thing {
     }
 }
 
-impl WholeSession {
-    async fn read(mut session: Session, wanted: Wanted, call: &Call) -> Result<Self, StoreError> {
-        let store = call.store();
-        without_thread(&mut session);
-        let all = Page::first(Page::MOST);
-        let (thoughts, part) = thoughts(&session.id, wanted, call).await?;
-        let mut graphs = Vec::new();
-        for graph in store.graphs(&session.id, wanted.which, all).await? {
-            graphs.push(WholeGraph::read(graph, wanted.which, call).await?);
+impl Wanted {
+    /// What is wanted of something that is asked for by its id: if it is history, its history.
+    fn of(self, set_aside: bool) -> Self {
+        Self {
+            which: if set_aside { Which::All } else { self.which },
+            ..self
         }
-        let branches = store.branches(&session.id, wanted.which, all).await?;
+    }
+}
+
+impl WholeSession {
+    async fn read(
+        mut session: Session,
+        wanted: Wanted,
+        room: &mut Room,
+        call: &Call,
+    ) -> Result<Self, StoreError> {
+        let (store, id, which) = (call.store(), session.id.clone(), wanted.which);
+        without_thread(&mut session);
+        let mut frame = room.frame();
+        let (branches, branch_part) = frame
+            .fill(LISTED, true, |page| store.branches(&id, which, page))
+            .await?;
+        let (cross_references, reference_part) = frame
+            .fill(LISTED, false, |page| store.cross_refs(&id, which, page))
+            .await?;
+        // They belong to the first part.
+        let (graphs, graph_part) = if wanted.page.offset == 0 {
+            frame
+                .fill(GRAPHS, true, |page| store.graphs(&id, which, page))
+                .await?
+        } else {
+            (Vec::new(), Part::default())
+        };
+        room.join(&frame);
+        let (thoughts, part) = room
+            .fill(wanted.page, true, |page| store.thoughts(&id, which, page))
+            .await?;
+        let mut listed = Vec::new();
+        for graph in graphs {
+            let wanted = Wanted {
+                page: LISTED,
+                which,
+            };
+            let must = thoughts.is_empty() && listed.is_empty();
+            let whole = WholeGraph::read(graph, wanted, must, room, call).await?;
+            listed.push(ListedGraph {
+                next_offset: whole.part.next,
+                whole,
+            });
+        }
+        let checkpoints = store.checkpoints(&id, Page::first(Page::MOST)).await?;
         Ok(Self {
-            branches: branches.into_iter().map(|entry| entry.branch).collect(),
-            cross_references: store.cross_refs(&session.id, wanted.which, all).await?,
-            checkpoints: store.checkpoints(&session.id, all).await?.len(),
-            thoughts,
-            graphs,
             session,
+            thoughts,
+            branches: branches.into_iter().map(|entry| entry.branch).collect(),
+            branches_left_out: branch_part.next.is_some(),
+            cross_references,
+            cross_references_left_out: reference_part.next.is_some(),
+            graphs: listed,
+            graphs_left_out: graph_part.next.is_some(),
+            checkpoints: checkpoints.len(),
             part,
         })
     }
@@ -175,82 +240,80 @@ fn without_thread(session: &mut Session) {
     }
 }
 
-/// The thoughts of the page, as many as fit an answer.
-async fn thoughts(
-    session: &SessionId,
-    wanted: Wanted,
-    call: &Call,
-) -> Result<(Vec<Thought>, Part), StoreError> {
-    let page = Page {
-        // One more, to know whether there is a next part.
-        limit: wanted.page.limit + 1,
-        ..wanted.page
-    };
-    let mut read = call.store().thoughts(session, wanted.which, page).await?;
-    let mut left = TEXT_CHARS;
-    let most = usize::try_from(wanted.page.limit).unwrap_or(usize::MAX);
-    let fits = read
-        .iter()
-        .take(most)
-        .take_while(|thought| {
-            let input = thought.input.as_ref().map_or(0, String::len);
-            let before = left;
-            left = left.saturating_sub(thought.content.len() + input);
-            before > 0
+impl WholeBranch {
+    async fn read(
+        branch: Branch,
+        wanted: Wanted,
+        room: &mut Room,
+        call: &Call,
+    ) -> Result<Self, StoreError> {
+        let (store, wanted) = (call.store(), wanted.of(branch.set_aside));
+        let (thoughts, part) = room
+            .fill(wanted.page, true, |page| {
+                store.on_branch(&branch.id, wanted.which, page)
+            })
+            .await?;
+        Ok(Self {
+            branch,
+            thoughts,
+            part,
         })
-        .count();
-    let more = read.len() > fits;
-    read.truncate(fits);
-    let fits = u32::try_from(fits).unwrap_or(u32::MAX);
-    let part = Part {
-        offset: page.offset,
-        next: more.then(|| page.offset.saturating_add(fits)),
-    };
-    Ok((read, part))
+    }
 }
 
 impl WholeGraph {
-    async fn read(graph: Graph, which: Which, call: &Call) -> Result<Self, StoreError> {
-        let mut nodes = Vec::new();
-        for number in 0..PAGES {
-            let part = call
-                .store()
-                .nodes(&graph.id, which, numbered(number))
-                .await?;
-            let last = part.len() < Page::MOST as usize;
-            nodes.extend(part);
-            if last {
-                break;
-            }
-        }
+    async fn read(
+        graph: Graph,
+        wanted: Wanted,
+        must: bool,
+        room: &mut Room,
+        call: &Call,
+    ) -> Result<Self, StoreError> {
+        let (store, wanted) = (call.store(), wanted.of(graph.set_aside));
+        let (nodes, part) = room
+            .fill(wanted.page, must, |page| {
+                store.nodes(&graph.id, wanted.which, page)
+            })
+            .await?;
+        let (edges, edges_left_out) = if nodes.is_empty() {
+            (Vec::new(), false)
+        } else {
+            let shown: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
+            room.edges(
+                |edge| shown.contains(&edge.to_node),
+                |page| store.edges(&graph.id, wanted.which, page),
+            )
+            .await?
+        };
         Ok(Self {
-            edges: edges(&graph.id, which, call).await?,
-            nodes,
             graph,
+            nodes,
+            edges,
+            edges_left_out,
+            part,
         })
     }
 }
 
-async fn edges(
-    graph: &deliberate_core::GraphId,
-    which: Which,
-    call: &Call,
-) -> Result<Vec<GraphEdge>, StoreError> {
-    let mut edges = Vec::new();
-    for number in 0..PAGES {
-        let part = call.store().edges(graph, which, numbered(number)).await?;
-        let last = part.len() < Page::MOST as usize;
-        edges.extend(part);
-        if last {
-            break;
-        }
-    }
-    Ok(edges)
-}
-
-fn numbered(number: u32) -> Page {
-    Page {
-        offset: number * Page::MOST,
-        limit: Page::MOST,
+impl WholeNode {
+    async fn read(
+        node: GraphNode,
+        wanted: Wanted,
+        room: &mut Room,
+        call: &Call,
+    ) -> Result<Self, StoreError> {
+        let (store, wanted) = (call.store(), wanted.of(node.set_aside));
+        room.takes(&node, true);
+        let (edges, edges_left_out) = room
+            .edges(
+                |edge| edge.from_node == node.id || edge.to_node == node.id,
+                |page| store.edges(&node.graph_id, wanted.which, page),
+            )
+            .await?;
+        Ok(Self {
+            node,
+            edges,
+            edges_left_out,
+        })
     }
 }

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use super::{
     gather::{Thing, Wanted},
     markdown, mermaid,
+    room::Room,
 };
 
 /// `reasoning_get`.
 pub struct Get;
 
-/// Thoughts of a session in one answer, if the caller does not say.
-const THOUGHTS: u32 = 50;
+/// Thoughts or nodes in one answer, if the caller does not say. A picture shows what it can.
+const SHOWN: u32 = 50;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,7 +32,8 @@ pub struct Input {
     format: Format,
     /// Also what a backtrack set aside
     include_set_aside: Option<bool>,
-    /// Thoughts to skip in a session
+    /// Thoughts or nodes to skip
+    #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
@@ -82,6 +84,10 @@ impl Tool for Get {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let (room, shown) = match input.format {
+            Format::Mermaid => (Room::boxes(mermaid::MOST_BOXES), mermaid::MOST_BOXES),
+            Format::Data | Format::Markdown => (Room::text(), SHOWN),
+        };
         let wanted = Wanted {
             which: match input.include_set_aside {
                 Some(true) => Which::All,
@@ -89,10 +95,10 @@ impl Tool for Get {
             },
             page: Page {
                 offset: input.offset.unwrap_or(0),
-                limit: input.limit.unwrap_or(THOUGHTS),
+                limit: input.limit.unwrap_or(shown),
             },
         };
-        let thing = Thing::find(&input.id, wanted, call).await?;
+        let thing = Thing::find(&input.id, wanted, room, call).await?;
         let (data, text) = match input.format {
             Format::Data => (Some(json!(thing)), None),
             Format::Markdown => (None, Some(markdown::of(&thing))),

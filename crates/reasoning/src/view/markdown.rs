@@ -1,11 +1,18 @@
 //! What was thought, as a person reads it.
 
-use std::{collections::HashMap, fmt::Write};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+};
 
 use deliberate_core::{Branch, BranchId, GraphNode, NodeId, Score, Thought};
 use serde_json::Value;
 
-use super::gather::{Thing, WholeBranch, WholeGraph, WholeNode, WholeSession};
+use super::{
+    gather::{Thing, WholeBranch, WholeGraph, WholeNode, WholeSession},
+    plain::{block, one_line, quoted},
+    room::Part,
+};
 
 /// The thing as Markdown.
 pub(super) fn of(thing: &Thing) -> String {
@@ -13,7 +20,7 @@ pub(super) fn of(thing: &Thing) -> String {
     match thing {
         Thing::Session(session) => page.session(session),
         Thing::Branch(branch) => page.branch(branch),
-        Thing::Graph(graph) => page.graph(graph),
+        Thing::Graph(graph) => page.only_graph(graph),
         Thing::Thought(thought) => page.thought("# Thought", thought),
         Thing::Node(node) => page.node(node),
     }
@@ -50,25 +57,37 @@ impl Page {
         }
         let names: HashMap<&BranchId, &Branch> =
             whole.branches.iter().map(|it| (&it.id, it)).collect();
-        for (index, thought) in whole.thoughts.iter().enumerate() {
-            let number = usize::try_from(whole.part.offset).unwrap_or(0) + index + 1;
+        for (number, thought) in numbered(&whole.thoughts, whole.part) {
             let branch = thought.branch_id.as_ref().and_then(|id| names.get(id));
             let branch = branch.map(|branch| format!(" · {}", name(branch)));
             let heading = format!("## Step {number}{}", branch.unwrap_or_default());
             self.thought(&heading, thought);
         }
-        if let Some(next) = whole.part.next {
-            line!(self, "*More steps follow from offset {next}.*\n");
+        self.more_steps(whole.part);
+        for listed in &whole.graphs {
+            self.graph(&listed.whole);
+            if let Some(next) = listed.whole.part.next {
+                let id = &listed.whole.graph.id;
+                line!(
+                    self,
+                    "*More nodes follow in graph `{id}` from offset {next}.*\n"
+                );
+            }
         }
-        for graph in &whole.graphs {
-            self.graph(graph);
+        if whole.graphs_left_out {
+            line!(self, "*There are more graphs.*\n");
+        }
+    }
+
+    fn more_steps(&mut self, part: Part) {
+        if let Some(next) = part.next {
+            line!(self, "*More steps follow from offset {next}.*\n");
         }
     }
 
     fn branches(&mut self, whole: &WholeSession) {
         line!(self, "## Branches\n");
-        for branch in &whole.branches {
-            let depth = depth(branch, &whole.branches);
+        for (depth, branch) in by_parent(&whole.branches) {
             let active = whole.session.active_branch_id.as_ref() == Some(&branch.id);
             line!(
                 self,
@@ -81,6 +100,9 @@ impl Page {
                 if active { ", followed" } else { "" },
                 aside(branch.set_aside)
             );
+        }
+        if whole.branches_left_out {
+            line!(self, "- and more");
         }
         line!(self, "");
         for reference in &whole.cross_references {
@@ -114,11 +136,12 @@ impl Page {
             aside(branch.set_aside)
         );
         if let Some(rationale) = said(branch.metadata.as_ref(), "rationale") {
-            line!(self, "{rationale}\n");
+            line!(self, "{}\n", block(rationale));
         }
-        for (index, thought) in whole.thoughts.iter().enumerate() {
-            self.thought(&format!("## Step {}", index + 1), thought);
+        for (number, thought) in numbered(&whole.thoughts, whole.part) {
+            self.thought(&format!("## Step {number}"), thought);
         }
+        self.more_steps(whole.part);
     }
 
     fn thought(&mut self, heading: &str, thought: &Thought) {
@@ -129,35 +152,44 @@ impl Page {
             aside(thought.set_aside)
         );
         if let Some(input) = &thought.input {
-            line!(self, "> {}\n", input.trim().replace('\n', "\n> "));
+            line!(self, "{}\n", quoted(input));
         }
         if let Some(viewpoint) = said(thought.metadata.as_ref(), "viewpoint") {
-            line!(self, "**{viewpoint}**\n");
+            line!(self, "**{}**\n", one_line(viewpoint));
         }
-        line!(self, "{}\n", thought.content.trim());
+        line!(self, "{}\n", block(&thought.content));
         if let Some(weakest) = said(thought.metadata.as_ref(), "weakest_point") {
             line!(self, "*Weakest point: {}*\n", one_line(weakest));
         }
     }
 
+    fn only_graph(&mut self, whole: &WholeGraph) {
+        self.graph(whole);
+        if let Some(next) = whole.part.next {
+            line!(self, "*More nodes follow from offset {next}.*\n");
+        }
+    }
+
     fn graph(&mut self, whole: &WholeGraph) {
         let graph = &whole.graph;
-        line!(self, "## Graph `{}`\n", graph.id);
+        line!(self, "## Graph `{}`{}\n", graph.id, aside(graph.set_aside));
         if let Some(problem) = &graph.problem {
-            line!(self, "> {}\n", problem.trim().replace('\n', "\n> "));
+            line!(self, "{}\n", quoted(problem));
         }
-        let numbers: HashMap<&NodeId, usize> = (1..)
-            .zip(&whole.nodes)
+        let numbers: HashMap<&NodeId, u32> = numbered(&whole.nodes, whole.part)
             .map(|(number, node)| (&node.id, number))
             .collect();
-        for (number, node) in (1..).zip(&whole.nodes) {
+        for (number, node) in numbered(&whole.nodes, whole.part) {
             let from: Vec<String> = whole
                 .edges
                 .iter()
                 .filter(|edge| edge.to_node == node.id)
-                .filter_map(|edge| {
-                    let from = numbers.get(&edge.from_node)?;
-                    Some(format!("{from} {}", edge.edge_type.as_str()))
+                .map(|edge| {
+                    // Of another part there is only the id.
+                    let from = numbers
+                        .get(&edge.from_node)
+                        .map_or_else(|| format!("`{}`", edge.from_node), ToString::to_string);
+                    format!("{from} {}", edge.edge_type.as_str())
                 })
                 .collect();
             let from = match from.as_slice() {
@@ -165,13 +197,13 @@ impl Page {
                 from => format!(" ← {}", from.join(", ")),
             };
             line!(self, "### {number}. {}{from}\n", about(node));
-            line!(self, "{}\n", node.content.trim());
+            line!(self, "{}\n", block(&node.content));
         }
     }
 
     fn node(&mut self, whole: &WholeNode) {
         line!(self, "# {} `{}`\n", about(&whole.node), whole.node.id);
-        line!(self, "{}\n", whole.node.content.trim());
+        line!(self, "{}\n", block(&whole.node.content));
         for edge in &whole.edges {
             line!(
                 self,
@@ -204,18 +236,38 @@ fn name(branch: &Branch) -> String {
         .map_or_else(|| branch.id.to_string(), one_line)
 }
 
-/// Steps from a branch without a parent. Bounded, should parents ever go in a circle.
-fn depth(branch: &Branch, all: &[Branch]) -> usize {
-    let mut depth = 0;
-    let mut parent = branch.parent_id.as_ref();
-    while let Some(id) = parent
-        && depth < all.len()
-    {
-        depth += 1;
-        let found = all.iter().find(|branch| branch.id == *id);
-        parent = found.and_then(|branch| branch.parent_id.as_ref());
+/// With their numbers in the whole list.
+fn numbered<T>(things: &[T], part: Part) -> impl Iterator<Item = (u32, &T)> {
+    (part.offset.saturating_add(1)..).zip(things)
+}
+
+/// Each branch below the one it grew from, with its depth; those that grew from the same one in
+/// the order they were opened. One whose parent is not here begins at the left, and so does one of
+/// those that go in a circle.
+fn by_parent(branches: &[Branch]) -> Vec<(usize, &Branch)> {
+    let known: HashSet<&BranchId> = branches.iter().map(|branch| &branch.id).collect();
+    let mut children: HashMap<&BranchId, Vec<&Branch>> = HashMap::new();
+    let mut roots = Vec::new();
+    for branch in branches {
+        match branch.parent_id.as_ref().filter(|id| known.contains(id)) {
+            Some(parent) => children.entry(parent).or_default().push(branch),
+            None => roots.push(branch),
+        }
     }
-    depth
+    let mut ordered = Vec::with_capacity(branches.len());
+    let mut seen = HashSet::new();
+    for start in roots.into_iter().chain(branches) {
+        let mut waiting = vec![(0, start)];
+        while let Some((depth, branch)) = waiting.pop() {
+            if !seen.insert(&branch.id) {
+                continue;
+            }
+            ordered.push((depth, branch));
+            let below = children.get(&branch.id).into_iter().flatten().rev();
+            waiting.extend(below.map(|child| (depth + 1, *child)));
+        }
+    }
+    ordered
 }
 
 fn said<'a>(metadata: Option<&'a Value>, field: &str) -> Option<&'a str> {
@@ -235,7 +287,45 @@ fn percent(score: Score) -> String {
     format!("{} %", (score.get() * 100.0).round())
 }
 
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+#[cfg(test)]
+mod tests {
+    use deliberate_core::{BranchState, Timestamp};
+
+    use super::*;
+
+    fn branch(id: &str, parent: &str) -> Branch {
+        Branch {
+            id: id.into(),
+            session_id: "s".into(),
+            name: None,
+            parent_id: (!parent.is_empty()).then(|| parent.into()),
+            state: BranchState::Active,
+            confidence: Score::ONE,
+            priority: 1,
+            set_aside: false,
+            created_at: Timestamp::from_micros(0),
+            updated_at: Timestamp::from_micros(0),
+            metadata: None,
+        }
+    }
+
+    #[test]
+    fn every_branch_is_listed_once_whatever_its_parent() {
+        let branches = [
+            branch("self", "self"),
+            branch("b", "a"),
+            branch("root", ""),
+            branch("a", "b"),
+            branch("lost", "gone"),
+            branch("child", "lost"),
+        ];
+        let listed: Vec<_> = by_parent(&branches)
+            .into_iter()
+            .map(|(depth, branch)| format!("{depth} {}", branch.id))
+            .collect();
+        assert_eq!(
+            listed,
+            ["0 root", "0 lost", "1 child", "0 self", "0 b", "1 a"]
+        );
+    }
 }

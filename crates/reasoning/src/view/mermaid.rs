@@ -10,10 +10,14 @@ use deliberate_core::{
     ThoughtId, cut_to_chars,
 };
 
-use super::gather::{Thing, WholeGraph, WholeSession};
+use super::{
+    gather::{Thing, WholeGraph, WholeSession},
+    plain::visible,
+    room::Part,
+};
 
 /// Boxes in a picture at the most; more can't be read.
-const MOST_BOXES: usize = 150;
+pub(super) const MOST_BOXES: u32 = 150;
 
 /// Words in a box.
 const LABEL_CHARS: usize = 60;
@@ -33,10 +37,11 @@ pub(super) fn of(thing: &Thing) -> String {
         Thing::Graph(graph) => picture.graph(graph, ""),
         Thing::Branch(branch) => {
             let mine = HashMap::from([(&branch.branch.id, &branch.branch)]);
-            picture.thoughts(&branch.thoughts, &mine);
+            picture.thoughts(&branch.thoughts, branch.part, &mine);
         }
         Thing::Thought(thought) => {
-            picture.thoughts(std::slice::from_ref(thought.as_ref()), &HashMap::new());
+            let one = std::slice::from_ref(thought.as_ref());
+            picture.thoughts(one, Part::default(), &HashMap::new());
         }
         Thing::Node(node) => picture.node("n1", &node.node),
     }
@@ -46,25 +51,27 @@ pub(super) fn of(thing: &Thing) -> String {
 #[derive(Default)]
 struct Picture(String);
 
-/// Adds a line; writing to text can't fail.
-macro_rules! line {
-    ($picture:expr, $($text:tt)*) => {
-        if writeln!($picture.0, $($text)*).is_err() {
-            return;
-        }
-    };
-}
-
 impl Picture {
+    fn add(&mut self, line: &str) {
+        self.0.extend(["  ", line, "\n"]);
+    }
+
     fn session(&mut self, whole: &WholeSession) {
         let branches = whole.branches.iter().map(|it| (&it.id, it)).collect();
-        let numbers = self.thoughts(&whole.thoughts, &branches);
+        let numbers = self.thoughts(&whole.thoughts, whole.part, &branches);
         self.references(whole, &numbers);
-        for (index, graph) in whole.graphs.iter().enumerate() {
-            self.graph(graph, &format!("g{}", index + 1));
+        for (index, listed) in whole.graphs.iter().enumerate() {
+            self.graph(&listed.whole, &format!("g{}", index + 1));
+        }
+        if whole.graphs_left_out {
+            self.add("moregraphs[\"more graphs\"]:::gone");
         }
         if whole.thoughts.is_empty() && whole.graphs.is_empty() {
-            line!(self, "  empty[\"nothing yet\"]:::open");
+            let said = match whole.part.offset {
+                0 => "nothing yet",
+                _ => "no more steps",
+            };
+            self.add(&format!("empty[\"{said}\"]:::open"));
         }
     }
 
@@ -72,38 +79,33 @@ impl Picture {
     fn thoughts<'a>(
         &mut self,
         thoughts: &'a [Thought],
+        part: Part,
         branches: &HashMap<&BranchId, &Branch>,
     ) -> HashMap<&'a ThoughtId, String> {
-        let skipped = thoughts.len().saturating_sub(MOST_BOXES);
-        let shown = thoughts.get(skipped..).unwrap_or_default();
         let best = recommended(branches);
-        let mut names = HashMap::new();
+        let mut names: HashMap<&ThoughtId, String> = HashMap::new();
         let mut opened: Vec<&BranchId> = Vec::new();
-        for (index, thought) in shown.iter().enumerate() {
-            let name = format!("t{}", skipped + index + 1);
+        for (number, thought) in (part.offset.saturating_add(1)..).zip(thoughts) {
+            let name = format!("t{number}");
             let branch = thought.branch_id.as_ref().and_then(|id| branches.get(id));
             let opens = branch.filter(|branch| !opened.contains(&&branch.id));
             opened.extend(opens.map(|branch| &branch.id));
             let class = class_of_thought(thought, branch.copied(), &best);
             let text = text_of_thought(thought, opens.copied());
-            if writeln!(self.0, "  {name}[\"{text}\"]:::{class}").is_err() {
-                return names;
-            }
+            self.add(&format!("{name}[\"{text}\"]:::{class}"));
             let parent = thought.parent_id.as_ref().and_then(|id| names.get(id));
-            let linked = match parent {
-                Some(parent) => writeln!(self.0, "  {parent} --> {name}"),
-                None if index == 0 && skipped > 0 => {
-                    writeln!(
-                        self.0,
-                        "  earlier[\"{skipped} earlier steps\"]:::gone -.-> {name}"
-                    )
-                }
-                None => Ok(()),
-            };
-            if linked.is_err() {
-                return names;
+            if let Some(parent) = parent {
+                self.add(&format!("{parent} --> {name}"));
+            } else if names.is_empty() && part.offset > 0 {
+                let earlier = part.offset;
+                self.add(&format!(
+                    "earlier[\"{earlier} earlier steps\"]:::gone -.-> {name}"
+                ));
             }
             names.insert(&thought.id, name);
+        }
+        if part.next.is_some() {
+            self.add("later[\"more steps\"]:::gone");
         }
         names
     }
@@ -130,25 +132,20 @@ impl Picture {
                     RefKind::Alternative => "-. alternative .-",
                     RefKind::Depends => "-. depends on .->",
                 };
-                line!(self, "  {from} {arrow} {to}");
+                self.add(&format!("{from} {arrow} {to}"));
             }
         }
     }
 
     fn graph(&mut self, whole: &WholeGraph, prefix: &str) {
-        let shown: Vec<&GraphNode> = whole.nodes.iter().take(MOST_BOXES).collect();
-        let names: HashMap<&NodeId, String> = (1..)
-            .zip(&shown)
-            .map(|(number, node)| (&node.id, format!("{prefix}n{number}")))
-            .collect();
-        for node in &shown {
-            if let Some(name) = names.get(&node.id) {
-                self.node(name, node);
-            }
+        let mut names: HashMap<&NodeId, String> = HashMap::new();
+        for (number, node) in (whole.part.offset.saturating_add(1)..).zip(&whole.nodes) {
+            let name = format!("{prefix}n{number}");
+            self.node(&name, node);
+            names.insert(&node.id, name);
         }
-        let hidden = whole.nodes.len() - shown.len();
-        if hidden > 0 {
-            line!(self, "  {prefix}more[\"{hidden} more nodes\"]:::gone");
+        if whole.part.next.is_some() {
+            self.add(&format!("{prefix}more[\"more nodes\"]:::gone"));
         }
         for edge in &whole.edges {
             if let (Some(from), Some(to)) = (names.get(&edge.from_node), names.get(&edge.to_node)) {
@@ -159,7 +156,7 @@ impl Picture {
                     EdgeKind::Supports => "-. supports .->",
                     EdgeKind::Contradicts => "-. contradicts .-x",
                 };
-                line!(self, "  {from} {arrow} {to}");
+                self.add(&format!("{from} {arrow} {to}"));
             }
         }
     }
@@ -174,7 +171,7 @@ impl Picture {
         };
         let score = node.score.map(percent).unwrap_or_default();
         let text = label(&node.content, &score);
-        line!(self, "  {name}[\"{text}\"]:::{class}");
+        self.add(&format!("{name}[\"{text}\"]:::{class}"));
     }
 }
 
@@ -222,10 +219,13 @@ fn percent(score: Score) -> String {
 
 /// Words and a figure of ours, harmless inside quotes.
 fn label(words: &str, figure: &str) -> String {
+    let words = visible(words);
     let words: Vec<&str> = words.split_whitespace().collect();
     let words = harmless(&cut_to_chars(&words.join(" "), LABEL_CHARS));
     let words = no_list(&words);
     match figure {
+        // Mermaid refuses to draw an empty box.
+        "" if words.is_empty() => "…".to_owned(),
         "" => words,
         figure => format!("{words}<br/>{figure}"),
     }
@@ -262,7 +262,6 @@ fn harmless(text: &str) -> String {
                     return safe;
                 }
             }
-            letter if letter.is_control() => safe.push(' '),
             letter => safe.push(letter),
         }
     }
@@ -277,7 +276,15 @@ mod tests {
     fn no_label_begins_a_list() {
         assert_eq!(label("1. First, we", ""), "1#46; First, we");
         assert_eq!(label("- one", ""), "#45; one");
+        assert_eq!(label("\u{200f}- one", ""), "#45; one");
         assert_eq!(label("2026 was", ""), "2026 was");
+    }
+
+    #[test]
+    fn no_label_is_empty() {
+        for text in ["", " \n", "\u{202e}"] {
+            assert_eq!(label(text, ""), "…");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ mod gather;
 mod get;
 mod markdown;
 mod mermaid;
+mod plain;
+mod room;
 mod search;
 mod sessions;
 

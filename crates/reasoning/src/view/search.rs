@@ -14,6 +14,9 @@ pub struct SearchThoughts;
 /// How many are given if the caller does not say.
 const FOUND: u32 = 10;
 
+/// Microseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +38,8 @@ pub struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     results: Vec<Hit>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    more: bool,
 }
 
 // Something that was found.
@@ -109,18 +114,24 @@ impl Tool for SearchThoughts {
         if let Some(id) = &input.session_id {
             known(id, WorksOn::Any, call).await?;
         }
+        let limit = input.limit.unwrap_or(FOUND);
         let search = Search {
             since: moment("since", input.since.as_deref())?,
-            until: moment("until", input.until.as_deref())?,
+            until: end("until", input.until.as_deref())?,
             words: input.query,
             session: input.session_id.clone(),
             mode: input.mode,
-            limit: input.limit.unwrap_or(FOUND),
+            // One more, to know whether there are more.
+            limit: limit.saturating_add(1),
         };
-        let found = call.store().search(&search).await?;
+        let mut found = call.store().search(&search).await?;
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = found.len() > most;
+        found.truncate(most);
         Ok(Outcome {
             output: Output {
                 results: found.into_iter().map(Hit::from).collect(),
+                more,
             },
             changes: Vec::new(),
             session: input.session_id,
@@ -135,4 +146,14 @@ fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolErro
         ToolError::Invalid(vec![Issue::new(field, rule).given(&text.into())])
     })?;
     Ok(Some(moment))
+}
+
+/// A day as an end means its last moment.
+fn end(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
+    let day = text.is_some_and(|text| {
+        let mut letters = text.trim().chars();
+        letters.all(|letter| letter.is_ascii_digit() || letter == '-' || letter == '+')
+    });
+    let moment = moment(field, text)?;
+    Ok(moment.map(|moment| moment.plus_micros(if day { DAY - 1 } else { 0 })))
 }

@@ -29,6 +29,7 @@ pub struct Input {
     title: Option<String>,
     /// true to delete for good, once the person agrees
     confirm: Option<bool>,
+    #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
     /// Default 20
     #[schemars(range(min = 1, max = 100))]

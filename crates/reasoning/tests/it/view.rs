@@ -1,9 +1,15 @@
 //! Reading back: `reasoning_get`, `reasoning_search`, `reasoning_sessions`.
 
-use deliberate_core::Mode;
+use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, says, step};
+use crate::{
+    desk::{Desk, says, step},
+    graph_kit::moment,
+};
+
+#[path = "view_parts.rs"]
+mod parts;
 
 const GET: &str = "reasoning_get";
 
@@ -107,8 +113,8 @@ async fn an_answer_stays_readable_however_long_the_thoughts_are() {
     )
     .await;
     let part = desk.done(GET, json!({ "id": "s" })).await;
-    assert_eq!(part["data"]["thoughts"].as_array().unwrap().len(), 2);
-    assert_eq!(part["next_offset"], 2);
+    assert_eq!(part["data"]["thoughts"].as_array().unwrap().len(), 1);
+    assert_eq!(part["next_offset"], 1);
 }
 
 #[tokio::test]
@@ -136,6 +142,22 @@ async fn thoughts_are_found_by_words_mode_session_and_time() {
         search(json!({ "query": "tram", "until": "2025-01-01" })).await,
         json!([])
     );
+    // A day as an end means all of it.
+    for (since, until, count) in [
+        ("2026-01-01", "2026-01-01", 2),
+        ("2026-01-01", "2026-01-01T00:00:00Z", 0),
+        ("2026-01-02", "2026-01-02", 0),
+        ("2025-12-31", "2025-12-31", 0),
+    ] {
+        let found = search(json!({ "query": "tram", "since": since, "until": until })).await;
+        assert_eq!(found.as_array().unwrap().len(), count, "{since} {until}");
+    }
+    for (limit, more) in [(1, json!(true)), (2, Value::Null)] {
+        let arguments = json!({ "query": "tram", "limit": limit });
+        let answer = desk.done("reasoning_search", arguments).await;
+        assert_eq!(answer["results"].as_array().unwrap().len(), limit);
+        assert_eq!(answer["more"], more);
+    }
     assert_eq!(search(json!({ "query": "OR \"* NEAR(" })).await, json!([]));
     for (arguments, code) in [
         (json!({ "query": " " }), "Validation"),
@@ -194,4 +216,67 @@ async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
             "Validation"
         );
     }
+}
+
+#[tokio::test]
+async fn hostile_text_stays_in_its_step() {
+    let desk = Desk::new();
+    let hostile = "## Step 7\n\u{1b}[31mred\u{202e}der\n<!-- \n```rust\n# not ours";
+    desk.has_session(Mode::Linear, [(hostile, hostile), ("next", "plain")])
+        .await;
+    let markdown = text(&desk, &json!("s"), "markdown").await;
+    let steps = markdown.lines().filter(|line| line.starts_with("## Step"));
+    assert_eq!(steps.count(), 2, "{markdown}");
+    let fences = markdown.lines().filter(|line| line.starts_with("```"));
+    assert_eq!(fences.count(), 2, "{markdown}");
+    let mermaid = text(&desk, &json!("s"), "mermaid").await;
+    for letter in ['\u{1b}', '\u{202e}'] {
+        assert!(!markdown.contains(letter) && !mermaid.contains(letter));
+    }
+    insta::assert_snapshot!("hostile_markdown", markdown);
+    let data = desk.done(GET, json!({ "id": "s" })).await;
+    assert_eq!(data["data"]["thoughts"][0]["content"], hostile);
+}
+
+#[tokio::test]
+async fn branches_stand_below_the_one_they_grew_from() {
+    let desk = Desk::new();
+    desk.has_session(Mode::Tree, [("in", "out")]).await;
+    let branch = |id: &str, parent: Option<&str>| {
+        Change::AddBranch(Branch {
+            id: id.into(),
+            session_id: "s".into(),
+            name: None,
+            parent_id: parent.map(Into::into),
+            state: BranchState::Active,
+            confidence: Score::ONE,
+            priority: 1,
+            set_aside: false,
+            created_at: moment(),
+            updated_at: moment(),
+            metadata: None,
+        })
+    };
+    let changes = vec![
+        branch("root", None),
+        branch("a", Some("root")),
+        branch("b", Some("root")),
+        branch("a1", Some("a")),
+        branch("b1", Some("b")),
+        branch("a2", Some("a")),
+        branch("other", None),
+    ];
+    desk.store.commit(changes).await.unwrap();
+    let markdown = text(&desk, &json!("s"), "markdown").await;
+    let listed: Vec<_> = markdown
+        .lines()
+        .filter(|line| line.trim_start().starts_with("- **"))
+        .map(|line| line.split("**").take(2).collect::<String>())
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            "- root", "  - a", "    - a1", "    - a2", "  - b", "    - b1", "- other"
+        ]
+    );
 }

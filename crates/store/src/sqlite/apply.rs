@@ -297,7 +297,7 @@ fn add_branch(branch: &Branch) -> Statement<'_> {
 }
 
 /// The branch's state, and its session's time. What it was is kept if that was in an earlier epoch.
-fn set_branch_state<'q>(id: &'q BranchId, state: BranchState, at: Timestamp) -> Statement<'q> {
+fn set_branch_state(id: &BranchId, state: BranchState, at: Timestamp) -> Statement<'_> {
     sqlx::query(concat!(
         epochs::keep_earlier!("branch", "id = $1 AND set_aside = 0"),
         "UPDATE branches SET state = $2, updated_at = max(updated_at, $3), \

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use deliberate_core::{
-    BranchState, Change, Checkpoint, GraphNode, NodeMarks, Thought,
-};
+use deliberate_core::{BranchState, Change, Checkpoint, GraphNode, NodeMarks, Thought};
 use deliberate_store::Store;
 use serde_json::json;
 

@@ -12,6 +12,9 @@ use crate::{
     config::Loaded,
 };
 
+/// The variable that says which database a server uses.
+const VARIABLE: &str = "DELIBERATE_DATABASE_PATH";
+
 /// What can be drawn here, and what a page or a chat draws.
 pub(super) fn pictures(played: &Played, screen: &mut Screen<'_>) -> io::Result<()> {
     screen.heading("4  The pictures, drawn from what was stored (★ recommended, or concluded)")?;
@@ -29,11 +32,62 @@ pub(super) fn pictures(played: &Played, screen: &mut Screen<'_>) -> io::Result<(
     Ok(())
 }
 
+/// How this program is started again, on the database in use.
+pub(super) struct Again {
+    /// As a shell takes it.
+    program: String,
+    /// The database, as a shell takes it, if it is not the one that is used anyway.
+    database: Option<String>,
+    /// The clients that can be set up.
+    clients: Vec<&'static str>,
+}
+
+impl Again {
+    pub(super) fn new(loaded: &Loaded, running: PathBuf) -> Self {
+        let dirs = Dirs::detect(&loaded.environment).ok();
+        let clients = match &dirs {
+            Some(dirs) => found_clients(dirs).iter().map(|it| it.name).collect(),
+            None => Vec::new(),
+        };
+        let program = dirs.map_or(running, |dirs| dirs.program);
+        // Wherever it was chosen: a client has neither our variables nor our working directory.
+        let is_chosen = !loaded.is_default("database.path");
+        let database = is_chosen.then(|| {
+            let path = wherever(&loaded.settings.database.path);
+            quoted(&path.display().to_string())
+        });
+        Self {
+            program: quoted(&program.display().to_string()),
+            database,
+            clients,
+        }
+    }
+
+    /// A line to paste: a command of this program, on that database.
+    fn line(&self, command: &str) -> String {
+        let program = &self.program;
+        match &self.database {
+            Some(database) => format!("{program} {command} --database {database}"),
+            None => format!("{program} {command}"),
+        }
+    }
+
+    /// A line that sets up a client. Its server is told of the database by a variable.
+    fn setup(&self, client: &str) -> String {
+        let program = &self.program;
+        match &self.database {
+            Some(database) => format!("{program} setup {client} --env {VARIABLE}={database}"),
+            None => format!("{program} setup {client}"),
+        }
+    }
+}
+
 /// The ids, and whether they still name anything.
 pub(super) fn ids(
     played: &Played,
     taken: Duration,
     kept_in: Option<&Path>,
+    again: &Again,
     screen: &mut Screen<'_>,
 ) -> io::Result<()> {
     screen.heading("5  What is left of it")?;
@@ -45,40 +99,41 @@ pub(super) fn ids(
     ))?;
     screen.show(&format!("    tree session   {}", played.tree.session_id))?;
     screen.show(&format!("    graph session  {}", played.graph.session_id))?;
-    match kept_in {
-        Some(database) => {
-            screen.show(&format!("    kept in        {}", database.display()))?;
-            screen.say("`deliberate sessions` lists them, and your client can continue them.")
-        }
-        None => screen.say(
-            "Nothing is left behind: they lay in a temporary folder, which is gone. `deliberate \
-             demo --keep` keeps them, to look at with `deliberate sessions`.",
-        ),
+    if let Some(database) = kept_in {
+        screen.show(&format!("    kept in        {}", database.display()))?;
+        screen.say("Your client can continue them. This lists them, and this reads one:")?;
+        screen.show(&format!("    {}", again.line("sessions")))?;
+        let show = format!("sessions show {}", played.tree.session_id);
+        return screen.show(&format!("    {}", again.line(&show)));
     }
+    screen.say(
+        "Nothing is left behind: they lay in a temporary folder, which is gone. This keeps them, \
+         and this lists what was kept:",
+    )?;
+    screen.show(&format!("    {}", again.line("demo --keep")))?;
+    screen.show(&format!("    {}", again.line("sessions")))
 }
 
 /// How to get the server into one's own client.
-pub(super) fn invitation(
-    loaded: &Loaded,
-    running: PathBuf,
-    screen: &mut Screen<'_>,
-) -> io::Result<()> {
-    let dirs = Dirs::detect(&loaded.environment).ok();
-    let names: Vec<&str> = match &dirs {
-        Some(dirs) => found_clients(dirs).iter().map(|it| it.name).collect(),
-        None => Vec::new(),
-    };
-    let program = dirs.map_or(running, |dirs| dirs.program);
-    let program = quoted(&program.display().to_string());
+pub(super) fn invitation(again: &Again, screen: &mut Screen<'_>) -> io::Result<()> {
     screen.heading("6  Add it to your client")?;
     screen.say("Claude Code takes this line:")?;
-    screen.show(&format!("    claude mcp add deliberate -- {program} serve"))?;
-    if let [first, others @ ..] = names.as_slice() {
+    let serve = again.line("serve");
+    screen.show(&format!("    claude mcp add deliberate -- {serve}"))?;
+    if let [first, others @ ..] = again.clients.as_slice() {
         screen.say("For others, `setup` shows the change, asks, writes, and keeps a backup:")?;
-        screen.show(&format!("    {program} setup {first}"))?;
+        screen.show(&format!("    {}", again.setup(first)))?;
         screen.small_print(&format!("or {}", others.join(", ")))?;
     }
     screen.say("Then ask your client: “Use reasoning_tree to think about …”")
+}
+
+/// The database by a path that names it in every working directory.
+pub(super) fn wherever(database: &Path) -> PathBuf {
+    match std::path::absolute(database) {
+        Ok(path) if database.as_os_str() != ":memory:" => path,
+        _ => database.to_owned(),
+    }
 }
 
 /// As a shell takes it.

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::Shell;
 use crate::config::Loaded;
 
+use ending::{Again, wherever};
 use folder::Folder;
 use play::{Played, play};
 use screen::{Screen, wants_colour};
@@ -45,7 +46,7 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
     };
     let database = match &folder {
         Some(folder) => folder.path().join("demo.db"),
-        None => loaded.settings.database.path.clone(),
+        None => wherever(&loaded.settings.database.path),
     };
     let mut screen = if args.json {
         Screen::dark()
@@ -75,8 +76,9 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
         ending::pictures(&played, &mut screen)?;
-        ending::ids(&played, taken, kept_in, &mut screen)?;
-        ending::invitation(loaded, program, &mut screen)?;
+        let again = Again::new(loaded, program);
+        ending::ids(&played, taken, kept_in, &again, &mut screen)?;
+        ending::invitation(&again, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -111,9 +111,63 @@ async fn kept_sessions_lie_in_ones_own_database_and_can_be_read() {
     assert_well(&again);
     let database = place.database().display().to_string();
     assert!(again.stdout.contains(&database), "{}", again.stdout);
-    assert!(again.stdout.contains("`deliberate sessions`"));
+    assert!(again.stdout.contains(&format!("    {PROGRAM} sessions\n")));
     assert!(!again.stdout.contains("left behind"));
     assert_eq!(place.kept().await.0, 4);
+}
+
+/// The words of the line that begins like this, after the program, as a shell reads them.
+async fn pasted(stdout: &str, begins: &str) -> Vec<String> {
+    let line = stdout
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with(begins));
+    let line = line.unwrap_or_else(|| panic!("no {begins} in {stdout}"));
+    let script = format!("printf '%s\\n' {}", line.strip_prefix(begins).unwrap());
+    let ran = run(Command::new("sh").args(["-c", &script])).await;
+    ran.stdout.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_chosen_database_is_named_in_every_line_to_paste() {
+    let place = place();
+    let chosen = place.path("work/own place/it's.db");
+    std::fs::create_dir(place.path("work/own place")).unwrap();
+    let chosen = chosen.to_str().unwrap();
+    let mut by_variable = demo(&place, &["--keep"]);
+    by_variable.env("DATABASE_PATH", chosen);
+    // From the working directory, which a client does not share.
+    let by_flag = demo(&place, &["--keep", "--database", "own place/it's.db"]);
+    let by_key = demo(
+        &place,
+        &["--keep", "--set", &format!("database.path={chosen}")],
+    );
+    for mut command in [by_variable, by_flag, by_key] {
+        let ran = run(&mut command).await;
+        assert_well(&ran);
+        let said = &ran.stdout;
+        assert!(
+            said.contains(&format!("kept in        {chosen}\n")),
+            "{said}"
+        );
+        let serve = format!("claude mcp add deliberate -- {PROGRAM}");
+        assert_eq!(pasted(said, &serve).await, ["serve", "--database", chosen]);
+        let setup = pasted(said, &format!("{PROGRAM} setup")).await;
+        let variable = format!("DELIBERATE_DATABASE_PATH={chosen}");
+        assert_eq!(setup, ["claude-desktop", "--env", variable.as_str()]);
+        let list = pasted(said, PROGRAM).await;
+        assert_eq!(list, ["sessions", "--database", chosen]);
+        let show = pasted(said, &format!("{PROGRAM} sessions show")).await;
+        let arguments = [&["sessions".to_owned(), "show".to_owned()], show.as_slice()].concat();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let shown = place.run(&arguments).await;
+        assert!(shown.stdout.contains("## Branches"), "{shown:?}");
+    }
+    let listed = place
+        .json(&["sessions", "list", "--json", "--database", chosen])
+        .await;
+    assert_eq!(listed.as_array().unwrap().len(), 6);
+    assert!(is_empty(&place.path("data")));
 }
 
 #[tokio::test]

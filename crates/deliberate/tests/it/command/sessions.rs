@@ -2,6 +2,8 @@
 
 use deliberate_testkit::{Fault, Standin};
 
+use serde_json::{Value, json};
+
 use crate::support::{Place, end, run_with, serve, text, think, think_on};
 
 /// Two sessions, the first with two steps; the ids of both.
@@ -36,7 +38,10 @@ async fn the_list_shows_the_last_changed_first() {
         .map(|entry| entry["session"]["id"].as_str().unwrap())
         .collect();
     assert_eq!(ids, [first.as_str(), second.as_str()]);
-    assert_eq!(list[0]["thoughts"], 2);
+    assert_eq!(
+        (&list[0]["thoughts"], &list[0]["nodes"]),
+        (&json!(2), &json!(0))
+    );
     assert_eq!(list[0]["session"]["title"], "What is a tide?");
     let table = place.run(&["sessions"]).await.stdout;
     assert_eq!(table, place.run(&["sessions", "list"]).await.stdout);
@@ -70,8 +75,146 @@ async fn a_session_is_shown_step_by_step() {
         .lines()
         .find(|line| line.contains("begun"))
         .unwrap();
+    assert!(begun.starts_with(&format!("linear session `{first}`, ")));
     let steady = shown.stdout.replace(begun, "linear session ID, begun TIME");
     insta::assert_snapshot!("sessions_show", steady);
+}
+
+/// The sessions of the demo: a tree and a graph.
+async fn played(place: &Place) -> (String, String) {
+    let played = place.json(&["demo", "--keep", "--json"]).await;
+    let id = |mode: &str| played[mode]["session_id"].as_str().unwrap().to_owned();
+    (id("tree"), id("graph"))
+}
+
+#[tokio::test]
+async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
+    let place = Place::new();
+    let (tree, graph) = played(&place).await;
+    let shown = place.run(&["sessions", "show", &tree]).await.stdout;
+    for part in [
+        "## Branches\n",
+        "- **Fill it when shopping is put away** ",
+        "*Keep an eat-first shelf* supports *Cook a leftovers evening*",
+        "\n## Step 2 · Shop by a plan (64 %)\n",
+    ] {
+        assert!(shown.contains(part), "{part:?} in {shown}");
+    }
+    let data = place.json(&["sessions", "show", &tree, "--json"]).await;
+    let fields: Vec<&String> = data.as_object().unwrap().keys().collect();
+    assert_eq!(
+        fields,
+        [
+            "session",
+            "thoughts",
+            "branches",
+            "cross_references",
+            "graphs",
+            "checkpoints"
+        ]
+    );
+    assert_eq!(data["branches"].as_array().unwrap().len(), 6);
+    assert_eq!(data["cross_references"].as_array().unwrap().len(), 1);
+
+    let shown = place.run(&["sessions", "show", &graph]).await.stdout;
+    assert!(shown.contains("\n### 5. "), "{shown}");
+    assert!(shown.contains(", conclusion ← "), "{shown}");
+    let data = place.json(&["sessions", "show", &graph, "--json"]).await;
+    assert_eq!(data["graphs"][0]["nodes"].as_array().unwrap().len(), 5);
+
+    let table = place.run(&["sessions"]).await.stdout;
+    let row = |id: &str| table.lines().find(|line| line.contains(id)).unwrap();
+    assert!(row(&graph).contains("  5 nodes  "), "{table}");
+    assert!(row(&tree).contains("  7  "), "{table}");
+    let list = place.json(&["sessions", "list", "--json"]).await;
+    assert_eq!(
+        (&list[0]["thoughts"], &list[0]["nodes"]),
+        (&json!(0), &json!(5))
+    );
+}
+
+/// The numbers of the headings that begin like this.
+fn numbers(shown: &str, heading: &str) -> Vec<usize> {
+    let found = shown.lines().filter_map(|line| line.strip_prefix(heading));
+    let number = |rest: &str| {
+        let end = rest.find(|letter: char| !letter.is_ascii_digit());
+        rest[..end.unwrap_or(rest.len())].parse().unwrap()
+    };
+    found.map(number).collect()
+}
+
+#[tokio::test]
+async fn a_long_session_is_shown_whole_and_once() {
+    let place = Place::new();
+    let (_, session) = played(&place).await;
+    let mut database = place.open().await;
+    for query in [
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
+         INSERT INTO thoughts (id, session_id, input, content, confidence, mode, created_at)
+         SELECT 't' || i, $1, 'Go on.', 'Thought ' || i || ' of many. ' || hex(zeroblob(500)), 0.5,
+         'got', i FROM n",
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
+         INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, depth, is_active,
+         is_terminal, created_at)
+         SELECT 'n' || i, (SELECT id FROM graphs WHERE session_id = $1), $1,
+         'Node ' || i || ' of many. ' || hex(zeroblob(500)), 'thought', 1, 1, 0, i FROM n",
+    ] {
+        let grow = sqlx::query(query).bind(&session);
+        grow.execute(&mut database).await.unwrap();
+    }
+    let shown = place.run(&["sessions", "show", &session]).await;
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    let shown = shown.stdout;
+    assert_eq!(numbers(&shown, "## Step "), (1..=450).collect::<Vec<_>>());
+    assert_eq!(numbers(&shown, "### "), (1..=455).collect::<Vec<_>>());
+    for number in 1..=450 {
+        for what in ["Thought", "Node"] {
+            let said = format!("{what} {number} of many.");
+            assert_eq!(shown.matches(&said).count(), 1, "{said}");
+        }
+    }
+    let titles = shown.lines().filter(|line| line.starts_with("# "));
+    assert_eq!(titles.count(), 1);
+    assert_eq!(shown.matches("## Graph `").count(), 1);
+    assert!(!shown.contains("\n*More "), "{shown}");
+
+    let data = place.json(&["sessions", "show", &session, "--json"]).await;
+    let graph = &data["graphs"][0];
+    let count = |list: &Value| list.as_array().unwrap().len();
+    assert_eq!(count(&data["graphs"]), 1);
+    assert_eq!(
+        (count(&data["thoughts"]), count(&graph["nodes"])),
+        (450, 455)
+    );
+    assert_eq!(count(&graph["edges"]), 5);
+    assert_eq!(graph.get("next_offset"), None);
+    let table = place.run(&["sessions"]).await.stdout;
+    assert!(table.contains("  450 + 455 nodes  "), "{table}");
+}
+
+#[tokio::test]
+async fn a_providers_conversation_is_not_told() {
+    let place = Place::new();
+    let (first, second) = two(&place).await;
+    let set = "UPDATE sessions SET metadata = $2 WHERE id = $1";
+    let given = [
+        (&first, r#"{"thread": "t-1"}"#, Value::Null),
+        (
+            &second,
+            r#"{"thread": "t-2", "own": 1}"#,
+            json!({ "own": 1 }),
+        ),
+    ];
+    for (id, metadata, _) in &given {
+        let set = sqlx::query(set).bind(*id).bind(*metadata);
+        set.execute(&mut place.open().await).await.unwrap();
+    }
+    let list = place.json(&["sessions", "list", "--json"]).await;
+    for ((id, _, told), listed) in given.iter().zip(list.as_array().unwrap()) {
+        assert_eq!(&listed["session"]["metadata"], told);
+        let shown = place.json(&["sessions", "show", id, "--json"]).await;
+        assert_eq!(&shown["session"]["metadata"], told);
+    }
 }
 
 #[tokio::test]

@@ -220,7 +220,7 @@ pub(super) const ASKING: &[Asking] = &[
     Asking {
         tool: "reasoning_auto",
         needs: Needs::Nothing,
-        arguments: |_| json!({ "content": "Which roof?", "hints": ["tree"], "run": true }),
+        arguments: |_| json!({ "content": "Which roof?", "hints": ["reasoning_tree"], "run": true }),
         good: fork,
         asked_by: &[],
         takes_words: false,

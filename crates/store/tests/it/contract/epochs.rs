@@ -12,8 +12,8 @@ use super::{
     set_state,
 };
 use crate::samples::{
-    ODD_TEXT, branch, checkpoint, cross_ref, edge, full_branch, graph, node, odd_json, saying, score,
-    session, thought,
+    ODD_TEXT, branch, checkpoint, cross_ref, edge, full_branch, graph, node, odd_json, saying,
+    score, session, thought,
 };
 
 /// Session `s` with some of everything, up to the checkpoint `c`.

@@ -71,7 +71,10 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
             branch_id: Some("b".into()),
             ..thought(&format!("t{number}"), "s")
         }));
-        changes.push(Change::AddCheckpoint(checkpoint(&format!("c{number}"), "s")));
+        changes.push(Change::AddCheckpoint(checkpoint(
+            &format!("c{number}"),
+            "s",
+        )));
         changes.push(Change::AddInvocation(invocation(
             &format!("i{number}"),
             Some("s"),

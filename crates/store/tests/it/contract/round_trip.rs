@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{ALL, All, Current, Fixture, branches, commit};
 use crate::samples::{
-    ODD_TEXT, branch, cross_ref, edge, everything, full_invocation, full_thought, graph, invocation,
-    node, score, session, thought,
+    ODD_TEXT, branch, cross_ref, edge, everything, full_invocation, full_thought, graph,
+    invocation, node, score, session, thought,
 };
 
 pub(crate) async fn one_of_everything_comes_back_whole(it: Fixture) {

@@ -1,9 +1,9 @@
 //! What changes in a session itself: its title, its thread, its time and the branch it follows.
 
-use deliberate_core::{Change, Graph, Session};
+use deliberate_core::{BranchState, Change, Graph, NodeMarks, Session, Timestamp};
 use serde_json::json;
 
-use super::{Fixture, commit};
+use super::{Fixture, commit, prune, refused};
 use crate::samples::{
     ODD_TEXT, at, branch, checkpoint, full_session, graph, node, odd_json, session, thought,
 };
@@ -109,6 +109,98 @@ pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture)
     assert_eq!(times().await, (at(7), at(7)));
     commit(&*it.store, vec![Change::AddNode(node("n", "g", "s"))]).await;
     assert_eq!(times().await, (at(8), at(8)));
+}
+
+/// Session `s`, changed last at 10, with branch `b` and with graph `g`, which was changed then too
+/// and has the nodes `n` and `m`; the times of branch, graph and session.
+async fn with_times(it: &Fixture) {
+    commit(
+        &*it.store,
+        vec![
+            Change::AddSession(Session {
+                updated_at: at(10),
+                ..session("s")
+            }),
+            Change::AddBranch(branch("b", "s")),
+            Change::AddGraph(Graph {
+                updated_at: at(10),
+                ..graph("g", "s")
+            }),
+            Change::AddNode(node("n", "g", "s")),
+            Change::AddNode(node("m", "g", "s")),
+        ],
+    )
+    .await;
+}
+
+async fn times(it: &Fixture) -> [Timestamp; 3] {
+    let branch = it.store.branch(&"b".into()).await.unwrap().unwrap();
+    let graph = it.store.graph(&"g".into()).await.unwrap().unwrap();
+    let session = it.store.session(&"s".into()).await.unwrap().unwrap();
+    [branch.updated_at, graph.updated_at, session.updated_at]
+}
+
+fn marked(second: i64) -> Change {
+    Change::MarkNode {
+        id: "n".into(),
+        marks: NodeMarks {
+            is_active: Some(false),
+            ..NodeMarks::default()
+        },
+        at: at(second),
+    }
+}
+
+fn pruned(second: i64) -> Change {
+    Change::PruneNodes {
+        graph_id: "g".into(),
+        nodes: vec!["m".into()],
+        at: at(second),
+    }
+}
+
+fn completed(second: i64) -> Change {
+    Change::SetBranchState {
+        id: "b".into(),
+        state: BranchState::Completed,
+        at: at(second),
+    }
+}
+
+pub(crate) async fn marks_states_and_prunes_move_the_times_of_what_they_belong_to(it: Fixture) {
+    with_times(&it).await;
+    let mut branch = at(1);
+    assert_eq!(times(&it).await, [branch, at(10), at(10)]);
+    commit(&*it.store, vec![marked(11)]).await;
+    assert_eq!(times(&it).await, [branch, at(11), at(11)]);
+    commit(&*it.store, vec![pruned(12)]).await;
+    assert_eq!(times(&it).await, [branch, at(12), at(12)]);
+    commit(&*it.store, vec![completed(13)]).await;
+    branch = at(13);
+    assert_eq!(times(&it).await, [branch, at(12), at(13)]);
+    // The graph lags behind its session, and both follow.
+    commit(&*it.store, vec![marked(14)]).await;
+    assert_eq!(times(&it).await, [branch, at(14), at(14)]);
+    // None goes back, in whatever order the calls come to an end.
+    commit(&*it.store, vec![marked(3), pruned(4), completed(5)]).await;
+    assert_eq!(times(&it).await, [branch, at(14), at(14)]);
+}
+
+pub(crate) async fn what_is_refused_moves_no_times(it: Fixture) {
+    with_times(&it).await;
+    let before = times(&it).await;
+    let unknown = Change::PruneNodes {
+        graph_id: "g".into(),
+        nodes: vec!["missing".into()],
+        at: at(50),
+    };
+    refused(&*it.store, unknown).await;
+    commit(&*it.store, vec![prune("g", &[])]).await;
+    assert_eq!(times(&it).await, before, "nothing was pruned");
+    commit(&*it.store, vec![pruned(0), prune("g", &["n"])]).await;
+    let before = times(&it).await;
+    refused(&*it.store, marked(50)).await;
+    assert_eq!(times(&it).await, before, "the node was pruned");
 }
 
 pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {

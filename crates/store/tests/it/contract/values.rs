@@ -1,13 +1,15 @@
 //! Values that were changed after a checkpoint, and are as they were after the return to it.
 
-use deliberate_core::{Branch, Change, GraphNode, NodeId, NodeKind};
-use deliberate_store::Search;
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeKind, NodeMarks};
+use deliberate_store::{Finding, Search};
+use serde_json::json;
 
 use super::{
-    ALL, Current, Fixture, commit,
+    ALL, Current, Fixture, commit, mark, prune,
     seen::{back, look, place},
+    set_state,
 };
-use crate::samples::{ODD_TEXT, branch, full_branch, full_node, graph, node, score, session};
+use crate::samples::{ODD_TEXT, at, full_branch, full_node, graph, node, score, session};
 
 pub(crate) async fn changed_values_return_exactly(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
@@ -26,44 +28,58 @@ pub(crate) async fn changed_values_return_exactly(it: Fixture) {
         Change::AddSession(session("s")),
         Change::AddGraph(graph("g", "s")),
     ];
-    let (mut plain_branches, mut plain_nodes) = (Vec::new(), Vec::new());
+    let states = [
+        BranchState::Active,
+        BranchState::Completed,
+        BranchState::Abandoned,
+    ];
     for (number, value) in scores.into_iter().enumerate() {
         changes.push(Change::AddBranch(Branch {
             name: Some(format!("nul \0 {ODD_TEXT}")),
             parent_id: None,
+            state: states[number % 3],
             confidence: score(value),
             ..full_branch(&format!("b{number}"), "s", "")
         }));
         changes.push(Change::AddNode(GraphNode {
             content: format!("nul \0 {ODD_TEXT}"),
             score: Some(score(value)),
+            pruned: false,
             ..full_node(&format!("n{number}"), "g", "s")
         }));
-        plain_branches.push(branch(&format!("b{number}"), "s"));
-        plain_nodes.push(node(&format!("n{number}"), "g", "s"));
     }
     commit(store, changes).await;
     let whole = look(store, &s, Current).await;
     assert_eq!(whole.branches.len(), scores.len());
 
     commit(store, vec![place("c", None)]).await;
-    let mut changes: Vec<_> = plain_branches
-        .iter()
-        .cloned()
-        .map(Change::UpdateBranch)
-        .collect();
-    changes.extend(plain_nodes.iter().cloned().map(Change::UpdateNode));
+    let mut wanted = whole.clone();
+    let mut changes = Vec::new();
+    for (number, branch) in wanted.branches.iter_mut().enumerate() {
+        branch.state = states[(number + 1) % 3];
+        branch.updated_at = at(20);
+        changes.push(set_state(branch.id.as_str(), branch.state));
+    }
+    for (node, value) in wanted.nodes.iter_mut().zip(scores.into_iter().rev()) {
+        node.score = Some(score(value));
+        (node.is_active, node.is_terminal) = (true, false);
+        node.metadata.as_mut().unwrap()["note"] = json!([value, ODD_TEXT]);
+        let marks = NodeMarks {
+            score: node.score,
+            is_active: Some(true),
+            is_terminal: Some(false),
+            notes: Some(json!({ "note": [value, ODD_TEXT] })),
+        };
+        changes.push(mark(node.id.as_str(), marks));
+    }
     commit(store, changes).await;
-    let plain = look(store, &s, Current).await;
-    assert_eq!(
-        (&plain.branches, &plain.nodes),
-        (&plain_branches, &plain_nodes)
-    );
+    let changed = look(store, &s, Current).await;
+    assert_eq!(changed, wanted);
 
     commit(store, vec![back("c", "left", None)]).await;
     assert_eq!(look(store, &s, Current).await, whole);
     commit(store, vec![back("left", "again", None)]).await;
-    assert_eq!(look(store, &s, Current).await, plain);
+    assert_eq!(look(store, &s, Current).await, changed);
 }
 
 pub(crate) async fn pruning_is_undone_and_done_again(it: Fixture) {
@@ -83,10 +99,7 @@ pub(crate) async fn pruning_is_undone_and_done_again(it: Fixture) {
     ];
     changes.extend(nodes.iter().cloned().map(Change::AddNode));
     changes.push(place("c", None));
-    changes.push(Change::PruneNodes {
-        graph_id: "g".into(),
-        nodes: ["open", "closed"].map(NodeId::from).to_vec(),
-    });
+    changes.push(prune("g", &["open", "closed"]));
     commit(store, changes).await;
     let pruned = |node: &GraphNode| GraphNode {
         pruned: true,
@@ -107,42 +120,48 @@ pub(crate) async fn pruning_nothing_is_no_problem(it: Fixture) {
         Change::AddGraph(graph("g1", "s")),
     ];
     commit(&*it.store, empty).await;
-    let nothing = Change::PruneNodes {
-        graph_id: "g1".into(),
-        nodes: Vec::new(),
-    };
-    commit(&*it.store, vec![nothing]).await;
+    commit(&*it.store, vec![prune("g1", &[])]).await;
 }
 
-pub(crate) async fn a_node_is_found_by_the_words_it_has_now(it: Fixture) {
+pub(crate) async fn a_node_is_found_by_its_words_whatever_becomes_of_it(it: Fixture) {
     let store = &*it.store;
-    let saying = |content: &str| GraphNode {
-        content: content.to_owned(),
-        ..node("n", "g", "s")
-    };
     let found = async |words: &str| {
-        let words = words.to_owned();
         let search = Search {
-            words,
+            words: words.to_owned(),
             limit: 9,
             ..Search::default()
         };
-        store.search(&search).await.unwrap().len()
+        let found = store.search(&search).await.unwrap();
+        let scores = found.into_iter().map(|it| match it.what {
+            Finding::Node(node) => node.score,
+            Finding::Thought(thought) => panic!("{thought:?}"),
+        });
+        scores.collect::<Vec<_>>()
+    };
+    let marks = NodeMarks {
+        score: Some(score(0.75)),
+        notes: Some(json!({ "critique": "a heron" })),
+        ..NodeMarks::default()
     };
     commit(
         store,
         vec![
             Change::AddSession(session("s")),
             Change::AddGraph(graph("g", "s")),
-            Change::AddNode(saying("a pelican")),
+            Change::AddNode(GraphNode {
+                content: "a pelican".to_owned(),
+                ..node("n", "g", "s")
+            }),
             place("c", None),
-            Change::UpdateNode(saying("a heron")),
         ],
     )
     .await;
-    assert_eq!((found("pelican").await, found("heron").await), (0, 1));
+    assert_eq!(found("pelican").await, [None]);
+    commit(store, vec![mark("n", marks), prune("g", &["n"])]).await;
+    assert_eq!(found("pelican").await, [Some(score(0.75))]);
+    assert_eq!(found("heron").await, [], "notes are not searched");
     commit(store, vec![back("c", "left", None)]).await;
-    assert_eq!((found("pelican").await, found("heron").await), (1, 0));
+    assert_eq!(found("pelican").await, [None]);
     commit(store, vec![back("left", "again", None)]).await;
-    assert_eq!((found("pelican").await, found("heron").await), (0, 1));
+    assert_eq!(found("pelican").await, [Some(score(0.75))]);
 }

@@ -1,17 +1,18 @@
 //! `deliberate sessions`.
 
+mod show;
+
 use std::{io::Write, process::ExitCode};
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use deliberate_core::{Graph, GraphNode, SessionId, Thought};
-use deliberate_store::{Finding, Page, Search, SessionEntry, Store, Which};
-use deliberate_toolkit::{Answer, Caller};
-use serde_json::json;
+use deliberate_core::SessionId;
+use deliberate_store::{Finding, Page, Search, SessionEntry, Store};
+use serde_json::{Value, json};
 
 use super::{
     Shell,
-    table::{harmless, one_line, table},
+    table::{one_line, table},
 };
 use crate::wiring::{store, wire};
 
@@ -82,10 +83,7 @@ pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::R
     match &args.command {
         None => list(&default, store.as_ref(), shell.output).await?,
         Some(SessionsCommand::List(args)) => list(args, store.as_ref(), shell.output).await?,
-        Some(SessionsCommand::Show(args)) if args.mermaid => {
-            picture(args, store.as_ref(), shell).await?;
-        }
-        Some(SessionsCommand::Show(args)) => show(args, store.as_ref(), shell.output).await?,
+        Some(SessionsCommand::Show(args)) => show(args, store.as_ref(), shell).await?,
         Some(SessionsCommand::Search(args)) => search(args, store.as_ref(), shell.output).await?,
     }
     store.close().await;
@@ -99,7 +97,7 @@ async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> any
     };
     let entries = store.sessions(page).await?;
     if args.json {
-        let all: Vec<_> = entries.iter().map(as_json).collect();
+        let all: Vec<_> = entries.into_iter().map(as_json).collect();
         writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
@@ -112,7 +110,7 @@ async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> any
         rows.add_row([
             entry.session.id.to_string(),
             entry.session.mode.to_string(),
-            entry.thoughts.to_string(),
+            steps(entry),
             seconds(&entry.session.updated_at.to_string()),
             one_line(entry.session.title.as_deref().unwrap_or_default(), 60),
         ]);
@@ -121,8 +119,29 @@ async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> any
     Ok(())
 }
 
-fn as_json(entry: &SessionEntry) -> serde_json::Value {
-    json!({ "session": entry.session, "thoughts": entry.thoughts })
+/// How much was thought: steps, nodes of graphs, or both.
+fn steps(entry: &SessionEntry) -> String {
+    let nodes = match entry.nodes {
+        1 => "1 node".to_owned(),
+        nodes => format!("{nodes} nodes"),
+    };
+    match (entry.thoughts, entry.nodes) {
+        (steps, 0) => steps.to_string(),
+        (0, _) => nodes,
+        (steps, _) => format!("{steps} + {nodes}"),
+    }
+}
+
+fn as_json(entry: SessionEntry) -> Value {
+    let mut session = entry.session;
+    // Which conversation of a provider it continues is our affair.
+    if let Some(fields) = session.metadata.as_mut().and_then(Value::as_object_mut) {
+        fields.shift_remove("thread");
+        if fields.is_empty() {
+            session.metadata = None;
+        }
+    }
+    json!({ "session": session, "thoughts": entry.thoughts, "nodes": entry.nodes })
 }
 
 /// A time without its fractions of a second.
@@ -133,93 +152,25 @@ fn seconds(time: &str) -> String {
     }
 }
 
-async fn show(args: &ShowArgs, store: &dyn Store, output: &mut dyn Write) -> anyhow::Result<()> {
+async fn show(args: &ShowArgs, store: &dyn Store, shell: &mut Shell<'_>) -> anyhow::Result<()> {
     let id = full_id(&args.id, store).await?;
-    let Some(session) = store.session(&id).await? else {
+    if store.session(&id).await?.is_none() {
         bail!(
             "there is no session {:?}; `deliberate sessions` lists them",
             args.id
         );
-    };
+    }
+    let registry = wire(shell.loaded)?.registry;
     if args.json {
-        let mut thoughts = Vec::new();
-        each_thought(&id, store, |thought| {
-            thoughts.push(thought);
-            Ok(())
-        })
-        .await?;
-        let graphs = graphs(&id, store).await?;
-        let all = json!({ "session": session, "thoughts": thoughts, "graphs": graphs });
-        writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
-        return Ok(());
+        let data = show::data(&id, &registry).await?;
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&data)?)?;
+    } else if args.mermaid {
+        let picture = show::picture(&id, &registry).await?;
+        writeln!(shell.output, "{picture}")?;
+    } else {
+        show::text(&id, &registry, shell.output).await?;
     }
-    let title = session.title.as_deref().unwrap_or("(untitled)");
-    writeln!(output, "# {}\n", harmless(title))?;
-    writeln!(
-        output,
-        "{} session {}, begun {}",
-        session.mode,
-        session.id,
-        seconds(&session.created_at.to_string())
-    )?;
-    let mut number = 0;
-    each_thought(&id, store, |thought| {
-        number += 1;
-        let sure = (thought.confidence.get() * 100.0).round();
-        writeln!(output, "\n## Step {number} ({sure} % sure)\n")?;
-        if let Some(input) = &thought.input {
-            let input = harmless(input.trim()).replace('\n', "\n> ");
-            writeln!(output, "> {input}\n")?;
-        }
-        writeln!(output, "{}", harmless(thought.content.trim()))?;
-        Ok(())
-    })
-    .await?;
-    for (graph, nodes) in graphs(&id, store).await? {
-        writeln!(output, "\n## Graph {}", graph.id)?;
-        for node in nodes {
-            let score = node.score.map(|score| (score.get() * 100.0).round());
-            let score = score.map_or_else(String::new, |score| format!(" ({score} %)"));
-            let pruned = if node.pruned { ", pruned" } else { "" };
-            writeln!(output, "\n### {}{score}{pruned}\n", node.node_type.as_str())?;
-            writeln!(output, "{}", harmless(node.content.trim()))?;
-        }
-    }
-    Ok(())
-}
-
-/// A session's graphs and their nodes.
-async fn graphs(
-    session: &SessionId,
-    store: &dyn Store,
-) -> anyhow::Result<Vec<(Graph, Vec<GraphNode>)>> {
-    let all = Page::first(Page::MOST);
-    let mut found = Vec::new();
-    for graph in store.graphs(session, Which::Current, all).await? {
-        let nodes = store.nodes(&graph.id, Which::Current, all).await?;
-        found.push((graph, nodes));
-    }
-    Ok(found)
-}
-
-/// The picture that `reasoning_get` gives.
-async fn picture(args: &ShowArgs, store: &dyn Store, shell: &mut Shell<'_>) -> anyhow::Result<()> {
-    let id = full_id(&args.id, store).await?;
-    let wired = wire(shell.loaded)?;
-    let arguments = json!({ "id": id, "format": "mermaid", "limit": 200 });
-    let answer = wired
-        .registry
-        .call("reasoning_get", arguments, Caller::default())
-        .await?;
-    if let Answer::Done(answer) = answer {
-        let text = answer.get("text").and_then(serde_json::Value::as_str);
-        writeln!(
-            shell.output,
-            "{}",
-            harmless(text.unwrap_or_default().trim_end())
-        )?;
-    }
-    wired.registry.store().close().await;
+    registry.store().close().await;
     Ok(())
 }
 
@@ -264,7 +215,7 @@ async fn search(
     Ok(())
 }
 
-fn thing_json(what: &Finding) -> serde_json::Value {
+fn thing_json(what: &Finding) -> Value {
     match what {
         Finding::Thought(thought) => json!(thought),
         Finding::Node(node) => json!(node),
@@ -288,22 +239,5 @@ async fn full_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId
             bail!("several sessions begin with {beginning:?}; give more of the id")
         }
         _ => Ok(given),
-    }
-}
-
-async fn each_thought(
-    session: &SessionId,
-    store: &dyn Store,
-    mut tell: impl FnMut(Thought) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut page = Page::first(200);
-    loop {
-        let thoughts = store.thoughts(session, Which::Current, page).await?;
-        let count = u32::try_from(thoughts.len())?;
-        thoughts.into_iter().try_for_each(&mut tell)?;
-        if count < page.limit {
-            return Ok(());
-        }
-        page.offset += count;
     }
 }

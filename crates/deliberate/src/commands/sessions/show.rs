@@ -1,0 +1,251 @@
+//! `deliberate sessions show`: what `reasoning_get` gives, all its pages together.
+
+use std::{collections::HashSet, io::Write};
+
+use anyhow::bail;
+use deliberate_core::SessionId;
+use deliberate_toolkit::{Answer, Caller, Registry};
+use serde_json::{Map, Value, json};
+
+use crate::commands::table::harmless;
+
+/// What `reasoning_get` gives at once at the most.
+const MOST: u32 = 200;
+
+/// How a later page of a session begins, after what all its pages begin with.
+const STEP: &str = "## Step";
+
+/// The same for a graph.
+const NODE: &str = "### ";
+
+/// The lists of a session, by which it goes on from page to page.
+const LISTS: [&str; 4] = ["thoughts", "branches", "cross_references", "graphs"];
+
+/// As Markdown, for people.
+pub(super) async fn text(
+    id: &SessionId,
+    registry: &Registry,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let session = session(id, registry).await?;
+    let graphs = session.get("graphs").and_then(Value::as_array);
+    let graphs = graphs.map(Vec::as_slice).unwrap_or_default();
+    let ids: Vec<&str> = graphs.iter().filter_map(id_of).collect();
+    let pages = pages(id.as_str(), "markdown", 0, registry).await?;
+    if let [only] = pages.as_slice()
+        && graphs.iter().all(|graph| next_of(graph).is_none())
+    {
+        writeln!(output, "{}", harmless(text_of(only).trim_end()))?;
+        return Ok(());
+    }
+    print(&pages, STEP, &ids, output)?;
+    // After the last step, and whole.
+    for id in ids {
+        let pages = self::pages(id, "markdown", 0, registry).await?;
+        writeln!(output)?;
+        print(&pages, NODE, &[], output)?;
+    }
+    Ok(())
+}
+
+/// As one object, for programs.
+pub(super) async fn data(id: &SessionId, registry: &Registry) -> anyhow::Result<Value> {
+    let mut session = session(id, registry).await?;
+    let graphs = session.get_mut("graphs").and_then(Value::as_array_mut);
+    for graph in graphs.into_iter().flatten() {
+        let (Some(next), Some(id)) = (next_of(graph), id_of(graph).map(str::to_owned)) else {
+            continue;
+        };
+        for rest in pages(&id, "data", next, registry).await? {
+            add(graph, data_of(rest), &["nodes", "edges"]);
+        }
+        if let Some(fields) = graph.as_object_mut() {
+            fields.shift_remove("next_offset");
+        }
+    }
+    Ok(Value::Object(session))
+}
+
+/// As a picture.
+pub(super) async fn picture(id: &SessionId, registry: &Registry) -> anyhow::Result<String> {
+    let answer = get(id.as_str(), "mermaid", 0, registry).await?;
+    Ok(harmless(text_of(&answer).trim_end()))
+}
+
+/// The pages of a session as one. A graph may still lack nodes; then it says where they begin.
+async fn session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map<String, Value>> {
+    let pages = pages(id.as_str(), "data", 0, registry).await?;
+    let mut parts = pages.into_iter().map(data_of);
+    let mut whole = parts.next().unwrap_or_default();
+    for part in parts {
+        add(&mut whole, part, &LISTS);
+    }
+    match whole {
+        Value::Object(fields) => Ok(fields),
+        _ => bail!("reasoning_get gave no session; please report it"),
+    }
+}
+
+/// All pages of a thing from this place on.
+async fn pages(
+    id: &str,
+    format: &str,
+    mut offset: u32,
+    registry: &Registry,
+) -> anyhow::Result<Vec<Value>> {
+    let mut pages = Vec::new();
+    loop {
+        let page = get(id, format, offset, registry).await?;
+        let next = next_of(&page);
+        pages.push(page);
+        match next {
+            Some(next) if next > offset => offset = next,
+            _ => return Ok(pages),
+        }
+    }
+}
+
+async fn get(id: &str, format: &str, offset: u32, registry: &Registry) -> anyhow::Result<Value> {
+    let arguments = json!({ "id": id, "format": format, "offset": offset, "limit": MOST });
+    let answer = registry.call("reasoning_get", arguments, Caller::default());
+    match answer.await? {
+        Answer::Done(answer) => Ok(answer),
+        Answer::NeedsReply(_) => bail!("reading a session needs no reply; please report it"),
+    }
+}
+
+fn next_of(page: &Value) -> Option<u32> {
+    let next = page.get("next_offset")?.as_u64()?;
+    u32::try_from(next).ok()
+}
+
+fn data_of(mut page: Value) -> Value {
+    page.get_mut("data").map(Value::take).unwrap_or_default()
+}
+
+fn text_of(page: &Value) -> &str {
+    page.get("text").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn id_of(item: &Value) -> Option<&str> {
+    let id = item.get("id").or_else(|| item.pointer("/graph/id"))?;
+    id.as_str()
+}
+
+/// Adds what the lists of a further part have and those of the whole have not.
+fn add(whole: &mut Value, mut part: Value, lists: &[&str]) {
+    for name in lists {
+        let more = part.get_mut(*name).and_then(Value::as_array_mut);
+        let list = whole.get_mut(*name).and_then(Value::as_array_mut);
+        let (Some(list), Some(more)) = (list, more) else {
+            continue;
+        };
+        let known: HashSet<String> = list.iter().filter_map(id_of).map(str::to_owned).collect();
+        let is_new = |item: &Value| id_of(item).is_none_or(|id| !known.contains(id));
+        list.extend(std::mem::take(more).into_iter().filter(is_new));
+    }
+}
+
+/// Prints pages one below the other, without their graphs. A later page begins with the first
+/// line that begins like this, because what is above it was on the first.
+fn print(
+    pages: &[Value],
+    begins: &str,
+    graphs: &[&str],
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let graphs: Vec<String> = graphs.iter().map(|id| format!("## Graph `{id}`")).collect();
+    let mut is_first = true;
+    for page in pages {
+        let lines: Vec<&str> = text_of(page)
+            .lines()
+            .skip_while(|line| !is_first && !line.starts_with(begins))
+            .take_while(|line| !graphs.iter().any(|graph| line.starts_with(graph)))
+            .collect();
+        let text = harmless(&lines.join("\n"));
+        let text = without_pointer(text.trim_end(), next_of(page));
+        if text.is_empty() {
+            continue;
+        }
+        if !is_first {
+            writeln!(output)?;
+        }
+        writeln!(output, "{text}")?;
+        is_first = false;
+    }
+    Ok(())
+}
+
+/// A page ends by telling where the next one begins; here it follows.
+fn without_pointer(text: &str, next: Option<u32>) -> &str {
+    let Some((above, last)) = text.rsplit_once('\n') else {
+        return text;
+    };
+    let mut numbers = last.split(|letter: char| !letter.is_ascii_digit());
+    let names_it = next.is_some_and(|next| numbers.any(|number| number == next.to_string()));
+    if names_it && last.starts_with("*More ") {
+        above.trim_end()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(pages: &[Value], begins: &str, graphs: &[&str]) -> String {
+        let mut output = Vec::new();
+        print(pages, begins, graphs, &mut output).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn pages_are_printed_as_one_without_repeating_the_heading_and_the_graphs() {
+        let graph = "## Graph `g`\n\n### 1. root\n\nA node.\n";
+        let pages = [
+            json!({ "text": format!("# T\n\nabout\n\n## Step 1 (70 %)\n\n## Graph `x`\n\n\
+                *More steps follow from offset 1.*\n\n{graph}"), "next_offset": 1 }),
+            json!({ "text": format!("# T\n\nabout\n\n## Step 2 (80 %)\n\n*More* is said.\n\n\
+                *More than 2.*\n\n{graph}"), "next_offset": 20 }),
+            json!({ "text": format!("# T\n\nabout\n\n{graph}") }),
+            json!({ "text": "# T\n\n## Step 3\n\n\u{1b}[2JEnd.\n" }),
+        ];
+        assert_eq!(
+            printed(&pages, STEP, &["g"]),
+            "# T\n\nabout\n\n## Step 1 (70 %)\n\n## Graph `x`\n\n## Step 2 (80 %)\n\n\
+             *More* is said.\n\n*More than 2.*\n\n## Step 3\n\n[2JEnd.\n"
+        );
+        let pages = [
+            json!({ "text": graph, "next_offset": 1 }),
+            json!({ "text": "## Graph `g`\n\n> ### no\n\n### 2. thought\n\nAnother.\n" }),
+        ];
+        assert_eq!(
+            printed(&pages, NODE, &[]),
+            format!("{graph}\n### 2. thought\n\nAnother.\n")
+        );
+    }
+
+    #[test]
+    fn what_several_pages_have_is_there_once() {
+        let mut whole = json!({
+            "session": { "id": "s" },
+            "thoughts": [{ "id": "1" }],
+            "graphs": [{ "graph": { "id": "g" }, "nodes": [1] }],
+        });
+        let part = json!({
+            "thoughts": [{ "id": "1" }, { "id": "2" }],
+            "branches": [{ "id": "b" }],
+            "graphs": [{ "graph": { "id": "g" }, "nodes": [] }, { "graph": { "id": "h" } }],
+        });
+        add(&mut whole, part, &LISTS);
+        assert_eq!(
+            whole,
+            json!({
+                "session": { "id": "s" },
+                "thoughts": [{ "id": "1" }, { "id": "2" }],
+                "graphs": [{ "graph": { "id": "g" }, "nodes": [1] }, { "graph": { "id": "h" } }],
+            })
+        );
+    }
+}

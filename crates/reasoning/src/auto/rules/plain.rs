@@ -1,0 +1,197 @@
+//! What needs no reasoning: greetings, plain arithmetic, and a few facts.
+
+use super::text::{after, words};
+
+/// What is longer than this is never plain.
+const MOST_CHARS: usize = 60;
+
+/// Why something needs no reasoning, if it clearly needs none.
+pub(super) fn plain(content: &str) -> Option<&'static str> {
+    let content = content.trim();
+    if content.chars().count() > MOST_CHARS || content.contains('\n') {
+        return None;
+    }
+    if is_greeting(content) {
+        Some("A greeting")
+    } else if is_arithmetic(content) {
+        Some("Simple arithmetic")
+    } else if is_fact(content) {
+        Some("A plain question for a fact")
+    } else {
+        None
+    }
+}
+
+const GREETINGS: &[&str] = &[
+    "hi",
+    "hello",
+    "hey",
+    "thanks",
+    "many thanks",
+    "thank you",
+    "bye",
+    "goodbye",
+    "good morning",
+    "good afternoon",
+    "good evening",
+    "good night",
+];
+
+const AFTER_A_GREETING: &[&str] = &[
+    "there",
+    "all",
+    "everyone",
+    "again",
+    "so much",
+    "very much",
+    "a lot",
+];
+
+fn is_greeting(content: &str) -> bool {
+    let words = words(content);
+    let mut rest = words.as_slice();
+    if content.contains('?') || rest.is_empty() {
+        return false;
+    }
+    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| after(rest, it));
+    let mut greeted = false;
+    while !rest.is_empty() {
+        if let Some(left) = one_of(GREETINGS, rest) {
+            (rest, greeted) = (left, true);
+        } else if let Some(left) = one_of(AFTER_A_GREETING, rest).filter(|_| greeted) {
+            rest = left;
+        } else {
+            return false;
+        }
+    }
+    greeted
+}
+
+const SUMS_BEGIN: &[&str] = &[
+    "what is ",
+    "what's ",
+    "how much is ",
+    "calculate ",
+    "compute ",
+];
+const MOST_SIGNS: usize = 4;
+/// A number of more digits is not simply reckoned with.
+const MOST_DIGITS: usize = 6;
+
+/// A few numbers with signs between them, and nothing else but what asks for the result.
+fn is_arithmetic(content: &str) -> bool {
+    let text = content.to_lowercase().replace('’', "'");
+    let opened = SUMS_BEGIN.iter().find_map(|it| text.strip_prefix(it));
+    let sum = opened.unwrap_or(&text).trim();
+    let sum = sum.trim_end_matches(['?', '.', '!', ' ']);
+    let (sum, equals) = match sum.strip_suffix('=') {
+        Some(before) => (before.trim(), true),
+        None => (sum, false),
+    };
+    let Some(sum) = Sum::read(sum) else {
+        return false;
+    };
+    (1..=MOST_SIGNS).contains(&sum.signs) && (sum.is_clear || opened.is_some() || equals)
+}
+
+/// What stands between the numbers of a sum.
+#[derive(Default)]
+struct Sum {
+    signs: usize,
+    /// Whether it can be nothing else. Numbers with only "-" or "/" between them may be a date, a
+    /// range, a score, a phone number or a ratio; blanks have to stand around those two anyway.
+    is_clear: bool,
+}
+
+impl Sum {
+    /// Reads a sum, if it is well formed.
+    fn read(text: &str) -> Option<Self> {
+        let mut sum = Self::default();
+        let mut open = 0_usize;
+        // Whether a number or an opening bracket has to come next.
+        let mut wants_number = true;
+        let mut before = None;
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let after = rest.get(letter.len_utf8()..)?;
+            let is_spaced = before == Some(' ') && after.starts_with(' ');
+            before = Some(letter);
+            rest = after;
+            match letter {
+                ' ' => {}
+                '(' if wants_number => open += 1,
+                ')' if !wants_number => open = open.checked_sub(1)?,
+                '-' | '−' if wants_number && after.starts_with(|it: char| it.is_ascii_digit()) => {
+                }
+                '0'..='9' if wants_number => {
+                    rest = after_number(letter, after)?;
+                    wants_number = false;
+                }
+                '-' | '−' | '/' if !wants_number && is_spaced => {
+                    sum.signs += 1;
+                    wants_number = true;
+                }
+                '+' | '*' | '×' | '÷' | '^' if !wants_number => {
+                    sum.signs += 1;
+                    sum.is_clear = true;
+                    wants_number = true;
+                }
+                _ => return None,
+            }
+        }
+        (open == 0 && !wants_number).then_some(sum)
+    }
+}
+
+/// What follows the number that begins with a digit and goes on in `text`.
+fn after_number(first: char, text: &str) -> Option<&str> {
+    let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let end = text.find(|letter| !is_of_number(letter));
+    let (more, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
+    let is_long = more.len() >= MOST_DIGITS;
+    // 01 is a month or a code.
+    let is_code = first == '0' && !more.is_empty() && !more.starts_with('.');
+    let points = more.matches('.').count();
+    let is_number = points == 0 || (points == 1 && !more.ends_with('.'));
+    (is_number && !is_long && !is_code).then_some(rest)
+}
+
+const FACTS_BEGIN: &[&str] = &["what is the", "what's the"];
+const FACTS: &[&str] = &[
+    "capital of",
+    "currency of",
+    "chemical symbol of",
+    "plural of",
+    "abbreviation of",
+];
+/// With one of these it is not about a thing everyone knows, or not about one alone.
+const NO_FACT: &[&str] = &[
+    "a", "an", "and", "any", "at", "be", "but", "each", "every", "for", "her", "his", "if", "in",
+    "is", "it", "its", "my", "of", "on", "or", "our", "some", "that", "their", "these", "this",
+    "those", "to", "was", "what", "when", "which", "who", "why", "with", "your",
+];
+const MOST_FACT_WORDS: usize = 3;
+
+/// Questions that a look into a book answers, and only in forms that can't be much else.
+fn is_fact(content: &str) -> bool {
+    let is_simple =
+        |letter: char| letter.is_alphabetic() || matches!(letter, ' ' | '-' | '\'' | '’');
+    let question = content.trim_end_matches(['?', ' ']);
+    if !question.chars().all(is_simple) {
+        return false;
+    }
+    let words = words(question);
+    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| after(rest, it));
+    let Some(thing) = one_of(FACTS_BEGIN, &words).and_then(|rest| one_of(FACTS, rest)) else {
+        return false;
+    };
+    // The Netherlands, but not the fund.
+    let is_known = thing.first().is_none_or(|word| word != "the")
+        || question
+            .split(' ')
+            .next_back()
+            .is_some_and(|word| word.starts_with(char::is_uppercase));
+    (1..=MOST_FACT_WORDS).contains(&thing.len())
+        && is_known
+        && !thing.iter().any(|word| NO_FACT.contains(&word.as_str()))
+}

@@ -1,0 +1,129 @@
+//! Words, quotations and sentences.
+
+/// What stands for a quotation in a text without them.
+const QUOTED: &str = " quoted ";
+
+/// What stands among the words of a sentence for a pause in it.
+pub(super) const PAUSE: &str = ",";
+
+/// A sentence of a text.
+#[derive(Debug, Default)]
+pub(super) struct Sentence {
+    /// Its words and pauses.
+    pub(super) words: Vec<String>,
+    /// Whether it ends as a question.
+    pub(super) asks: bool,
+}
+
+/// The words of a text: letters, digits and apostrophes, in lower case.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'))
+        .map(|word| word.replace('’', "'").trim_matches('\'').to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Where the words of `phrase` stand in `words`, one after the other.
+pub(super) fn find(words: &[String], phrase: &str) -> Option<usize> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    let mut windows = words.windows(phrase.len());
+    windows.position(|window| window == phrase.as_slice())
+}
+
+/// What follows if `words` begin with `phrase`.
+pub(super) fn after<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String]> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    let (start, rest) = words.split_at_checked(phrase.len())?;
+    (start == phrase.as_slice()).then_some(rest)
+}
+
+/// The text with a word instead of each quotation and each piece of code. One that isn't closed
+/// reaches to the end.
+pub(super) fn without_quotations(text: &str) -> String {
+    let mut left = String::new();
+    let mut before = ' ';
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        let after = rest.clone().next();
+        let Some(end) = end_of_quotation(letter, before, after) else {
+            left.push(letter);
+            before = letter;
+            continue;
+        };
+        left.push_str(QUOTED);
+        before = letter;
+        while let Some(inside) = rest.next() {
+            let next = rest.clone().next();
+            // An apostrophe inside a word ends nothing.
+            let in_word = end == '\'' && next.is_some_and(char::is_alphanumeric);
+            if inside == end && !in_word {
+                break;
+            }
+        }
+    }
+    left
+}
+
+/// What ends the quotation that a letter begins, if it begins one.
+fn end_of_quotation(letter: char, before: char, after: Option<char>) -> Option<char> {
+    match letter {
+        '"' | '`' => Some(letter),
+        '“' => Some('”'),
+        '„' => Some('“'),
+        '«' => Some('»'),
+        '‘' => Some('’'),
+        '「' => Some('」'),
+        '\'' if !before.is_alphanumeric() && after.is_some_and(char::is_alphanumeric) => Some('\''),
+        _ => None,
+    }
+}
+
+/// The sentences of prose. Lists, and lines that just stand below each other, are no prose.
+pub(super) fn sentences(text: &str) -> Option<Vec<Sentence>> {
+    let text = text.trim();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    let (_, upper) = lines.split_last()?;
+    let goes_on = |line: &&str| line.ends_with(['.', '!', '?', ':', ',', ';']);
+    if lines.iter().any(|line| is_item(line)) || !upper.iter().all(goes_on) {
+        return None;
+    }
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, mark) in text.char_indices() {
+        let end = at + mark.len_utf8();
+        let rest = text.get(end..).unwrap_or_default();
+        if !matches!(mark, '.' | '!' | '?') || rest.starts_with(|next: char| !next.is_whitespace())
+        {
+            continue;
+        }
+        // "e.g. this" is one sentence.
+        if rest.trim_start().starts_with(char::is_lowercase) {
+            continue;
+        }
+        sentences.push(Sentence {
+            words: words_and_pauses(text.get(start..at).unwrap_or_default()),
+            asks: mark == '?',
+        });
+        start = end;
+    }
+    sentences.push(Sentence {
+        words: words_and_pauses(text.get(start..).unwrap_or_default()),
+        asks: false,
+    });
+    sentences.retain(|sentence| !sentence.words.is_empty());
+    Some(sentences)
+}
+
+fn words_and_pauses(text: &str) -> Vec<String> {
+    let clauses = text.split([',', ';', ':', '(', ')', '—', '–']).map(words);
+    let clauses: Vec<_> = clauses.filter(|clause| !clause.is_empty()).collect();
+    clauses.join(&PAUSE.to_owned())
+}
+
+/// Whether a line is an item of a list.
+fn is_item(line: &str) -> bool {
+    let number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    line.starts_with(['-', '*', '•', '–', '#', '>'])
+        || (number.len() < line.len() && number.starts_with(['.', ')']))
+}

@@ -1,0 +1,271 @@
+//! Text from outside, made harmless for a page: it stays where it stands and looks like what it is.
+
+/// What is written there, without what can't be seen but changes how the rest looks.
+pub(super) fn visible(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut clean = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => clean.push(letter),
+            // They end a line for some readers.
+            '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => clean.push('\n'),
+            // They turn the direction of what follows.
+            '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {}
+            letter if letter.is_control() => {}
+            letter => clean.push(letter),
+        }
+    }
+    clean
+}
+
+/// Text as one line of a page: in a heading, a list or a sentence.
+pub(super) fn one_line(text: &str) -> String {
+    let text = visible(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut line = String::with_capacity(text.len());
+    push_without_tags(&words.join(" "), &mut line);
+    line
+}
+
+/// Text as a block of a page. Its headings are no headings of the page, its tags are text, and the
+/// code it opens is closed.
+pub(super) fn block(text: &str) -> String {
+    let text = visible(text);
+    let text = text.trim_matches('\n').trim_end();
+    let mut page = String::with_capacity(text.len());
+    let mut fence: Option<Fence<'_>> = None;
+    let mut spans = Spans::default();
+    let mut after_text = false;
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let blank = line.trim().is_empty();
+        if let Some(open) = fence {
+            // A list that holds the code may end here, and the code with it.
+            if !blank && indent < open.indent {
+                open.push_end(&mut page);
+                fence = None;
+            }
+        }
+        if let Some(open) = fence {
+            // Whether an indented line is code or belongs to a list is hard to tell.
+            push_line(line, open.indent > 0, &mut page);
+            if open.ends(line) {
+                fence = None;
+            }
+            after_text = false;
+            continue;
+        }
+        fence = Fence::begun(line);
+        if fence.is_some() {
+            page.push_str(line);
+            page.push('\n');
+            spans = Spans::default();
+            continue;
+        }
+        let rule = line.trim();
+        if after_text && (all(rule, '=') || all(rule, '-')) {
+            // It would make the line before a heading.
+            page.push('\\');
+            page.push_str(rule);
+            page.push('\n');
+        } else {
+            let mut safe = String::with_capacity(line.len());
+            spans.push(line, &mut safe);
+            push_line(&safe, true, &mut page);
+        }
+        after_text = !blank;
+        if blank {
+            spans = Spans::default();
+        }
+    }
+    if let Some(open) = fence {
+        open.push_end(&mut page);
+    }
+    page.truncate(page.trim_end().len());
+    page
+}
+
+/// Text as a quotation.
+pub(super) fn quoted(text: &str) -> String {
+    format!("> {}", block(text).replace('\n', "\n> "))
+}
+
+fn all(text: &str, mark: char) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter == mark)
+}
+
+/// Adds a line; a heading, in a list or a quotation too, only as text.
+fn push_line(line: &str, no_heading: bool, page: &mut String) {
+    let rest = line.trim_start_matches(|mark: char| " \t>-+*.)0123456789".contains(mark));
+    let before = line.strip_suffix(rest).unwrap_or_default();
+    if no_heading && rest.starts_with('#') {
+        page.extend([before, "\\", rest, "\n"]);
+    } else {
+        page.extend([line, "\n"]);
+    }
+}
+
+/// Code that was opened by a line of its own.
+#[derive(Debug, Clone, Copy)]
+struct Fence<'a> {
+    marks: &'a str,
+    indent: usize,
+}
+
+impl<'a> Fence<'a> {
+    fn begun(line: &'a str) -> Option<Self> {
+        let (indent, marks, rest) = marks(line)?;
+        // With more of them it is code within a line.
+        let code = !(marks.starts_with('`') && rest.contains('`'));
+        code.then_some(Self { marks, indent })
+    }
+
+    fn ends(self, line: &str) -> bool {
+        marks(line)
+            .is_some_and(|(_, marks, rest)| marks.starts_with(self.marks) && rest.trim().is_empty())
+    }
+
+    fn push_end(self, page: &mut String) {
+        page.extend(std::iter::repeat_n(' ', self.indent));
+        page.push_str(self.marks);
+        page.push('\n');
+    }
+}
+
+/// The marks of a fence at the start of a line: how far in, which, and what follows.
+fn marks(line: &str) -> Option<(usize, &str, &str)> {
+    let rest = line.trim_start_matches(' ');
+    let indent = line.len() - rest.len();
+    let mark = rest.chars().next().filter(|mark| "`~".contains(*mark))?;
+    let after = rest.trim_start_matches(mark);
+    let (marks, _) = rest.split_at_checked(rest.len() - after.len())?;
+    (indent < 4 && marks.len() >= 3).then_some((indent, marks, after))
+}
+
+/// Code within the lines of a paragraph, where `<` is what it is.
+#[derive(Debug, Default)]
+struct Spans {
+    /// A mark is open, and what is code from here on can't be told line by line.
+    open: bool,
+}
+
+impl Spans {
+    /// Adds a line without tags, except in code.
+    fn push(&mut self, line: &str, page: &mut String) {
+        self.open |= line.contains("\\`");
+        let mut rest = line;
+        while let Some((before, marked)) = rest.find('`').and_then(|at| rest.split_at_checked(at)) {
+            push_without_tags(before, page);
+            let after = marked.trim_start_matches('`');
+            let count = marked.len() - after.len();
+            let end = if self.open {
+                None
+            } else {
+                closing(after, count)
+            };
+            self.open |= end.is_none();
+            let Some((code, following)) = marked.split_at_checked(count + end.unwrap_or(0)) else {
+                break;
+            };
+            page.push_str(code);
+            rest = following;
+        }
+        push_without_tags(rest, page);
+    }
+}
+
+/// Where the code ends that so many marks opened.
+fn closing(text: &str, count: usize) -> Option<usize> {
+    let mut at = 0;
+    for run in text.split_inclusive(|letter| letter != '`') {
+        let marks = run.chars().take_while(|letter| *letter == '`').count();
+        if marks == count {
+            return Some(at + marks);
+        }
+        at += run.len();
+    }
+    None
+}
+
+/// Adds text in which no tag begins.
+fn push_without_tags(text: &str, page: &mut String) {
+    let mut letters = text.chars().peekable();
+    let mut escaped = false;
+    while let Some(letter) = letters.next() {
+        let tag = letter == '<'
+            && letters
+                .peek()
+                .is_some_and(|next| next.is_ascii_alphabetic() || "!?/".contains(*next));
+        if tag && !escaped {
+            page.push('\\');
+        }
+        escaped = letter == '\\' && !escaped;
+        page.push(letter);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_is_opened_is_closed() {
+        for (text, safe) in [
+            ("```rust\nlet a;", "```rust\nlet a;\n```"),
+            ("```\na\n```", "```\na\n```"),
+            ("~~~~\n```\n~~~", "~~~~\n```\n~~~\n~~~~"),
+            ("````\n```", "````\n```\n````"),
+            ("``` a ` b", "``` a ` b"),
+            ("    ```", "    ```"),
+            ("- a\n  ```\n# b\n```", "- a\n  ```\n  ```\n\\# b\n```\n```"),
+        ] {
+            assert_eq!(block(text), safe);
+        }
+    }
+
+    #[test]
+    fn headings_are_text_except_in_code() {
+        for (text, safe) in [
+            ("## Step 9\n  # b\n#tag", "\\## Step 9\n  \\# b\n\\#tag"),
+            ("- # a\n> 1. # b", "- \\# a\n> 1. \\# b"),
+            ("```\n# a comment\n```\n# b", "```\n# a comment\n```\n\\# b"),
+            ("Title\n===\nother\n---", "Title\n\\===\nother\n\\---"),
+            ("above\n\n---\nbelow", "above\n\n---\nbelow"),
+            ("a\r## b\r\n# c", "a\n\\## b\n\\# c"),
+            ("a\u{2028}# b\u{85}# c", "a\n\\# b\n\\# c"),
+        ] {
+            assert_eq!(block(text), safe);
+        }
+        assert_eq!(quoted("# a\n\n```\nb"), "> \\# a\n> \n> ```\n> b\n> ```");
+    }
+
+    #[test]
+    fn tags_are_text_except_in_code() {
+        for (text, safe) in [
+            ("a <!-- b", "a \\<!-- b"),
+            ("<details>", "\\<details>"),
+            ("a < b, `Vec<T>` and <b>", "a < b, `Vec<T>` and \\<b>"),
+            ("``a ` <b>`` <b>", "``a ` <b>`` \\<b>"),
+            ("```\n<b>\n```", "```\n<b>\n```"),
+            ("a ` b\n` <b> `", "a ` b\n` \\<b> `"),
+            ("\\` <b> `", "\\` \\<b> `"),
+            ("\\<b> \\\\<b>", "\\<b> \\\\\\<b>"),
+        ] {
+            assert_eq!(block(text), safe);
+        }
+        assert_eq!(one_line("a\n<b> `<i>`"), "a \\<b> `\\<i>`");
+    }
+
+    #[test]
+    fn what_can_not_be_seen_is_left_out() {
+        assert_eq!(
+            visible("a\u{1b}[31m\tb\n\u{202e}c\u{2066}d\u{2069}\u{200f}\0"),
+            "a[31m\tb\ncd"
+        );
+        assert_eq!(visible("family 👩‍👩‍👧 and naïve"), "family 👩‍👩‍👧 and naïve");
+    }
+}

@@ -1,0 +1,72 @@
+//! A session's history, at random, against a model in which a checkpoint is a copy of everything.
+
+mod model;
+mod steps;
+
+use std::cell::Cell;
+
+use deliberate_core::Change;
+use deliberate_store::{Store, StoreError};
+use model::{Attempt, Model};
+use proptest::{
+    collection::vec,
+    test_runner::{Config, TestRunner},
+};
+use steps::{Step, step};
+use tokio::runtime::Handle;
+
+use super::Fixture;
+use crate::samples::session;
+
+/// Lives through a history, in a session of its own. What does not fit must be refused and change
+/// nothing.
+async fn live(store: &dyn Store, name: &str, steps: &[Step]) {
+    let begin = session(name);
+    let mut model = Model::of(&begin);
+    store.commit(vec![Change::AddSession(begin)]).await.unwrap();
+    for step in steps {
+        let before = model.now.clone();
+        let Some(Attempt { change, fits }) = model.take(step) else {
+            continue;
+        };
+        let returns = if let Change::Backtrack { to, .. } = &change {
+            let way = store.way_back(to).await.unwrap();
+            assert_eq!(way, Some(Model::way(&before, &model.now)));
+            true
+        } else {
+            false
+        };
+        let outcome = store.commit(vec![change]).await;
+        if fits {
+            outcome.unwrap();
+        } else {
+            let refused = matches!(outcome, Err(StoreError::Conflict { .. }));
+            assert!(refused, "{outcome:?} for {step:?}");
+        }
+        if returns || !fits {
+            model.check(store).await;
+        }
+    }
+    model.check(store).await;
+}
+
+/// All histories share the store, so none may touch another's session.
+pub(crate) async fn any_history_is_as_if_checkpoints_were_copies(it: Fixture) {
+    let config = Config {
+        cases: 96,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let number = Cell::new(0);
+    let outcome = tokio::task::block_in_place(|| {
+        TestRunner::new(config).run(&vec(step(), 1..60), |steps| {
+            number.set(number.get() + 1);
+            let name = format!("s{}", number.get());
+            Handle::current().block_on(live(&*it.store, &name, &steps));
+            Ok(())
+        })
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}

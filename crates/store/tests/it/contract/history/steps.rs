@@ -1,0 +1,144 @@
+//! The steps of a history, at random.
+
+use deliberate_core::{Branch, BranchState, GraphNode, NodeKind, NodeMarks};
+use proptest::{collection::vec, option, prelude::*, sample::Index};
+use serde_json::{Value, json};
+
+use crate::samples::{at, score};
+
+/// One step of a history. What it is about is chosen from what is there, or from all that ever was.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// On a thought, on a branch; with something given or not.
+    Think(Option<Index>, Option<Index>, bool),
+    OpenBranch(Option<Index>, Values),
+    /// The number is the second of the change, here and below.
+    SetState(Index, BranchState, i64),
+    Follow(Option<Index>),
+    Refer(Index, Index),
+    BeginGraph,
+    AddNode(Index, Values),
+    Mark(Index, NodeMarks, i64),
+    Prune(Vec<Index>, i64),
+    Connect(Index, Index),
+    /// On the branch that is followed or another, at a thought.
+    Checkpoint(Option<Index>, Option<Index>),
+    Backtrack(Index),
+}
+
+/// What branches and nodes are made with.
+#[derive(Debug, Clone)]
+pub(super) struct Values {
+    text: String,
+    score: f64,
+    number: i64,
+    flag: bool,
+    metadata: Option<Value>,
+}
+
+fn values() -> impl Strategy<Value = Values> {
+    let text = vec(any::<char>(), 0..6).prop_map(String::from_iter);
+    let metadata = option::of(prop_oneof![4 => fields(), 1 => value()]);
+    let parts = (text, 0.0..=1.0, any::<i64>(), any::<bool>(), metadata);
+    parts.prop_map(|(text, score, number, flag, metadata)| Values {
+        text,
+        score,
+        number,
+        flag,
+        metadata,
+    })
+}
+
+/// A value that is no object.
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<i64>().prop_map(|it| json!([it, 0.1])),
+        (-1e9..1e9).prop_map(|it: f64| json!(it)),
+        vec(any::<char>(), 0..4).prop_map(|it| json!(String::from_iter(it))),
+        Just(json!(true)),
+    ]
+}
+
+/// An object of few names, so that they meet.
+fn fields() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![Just("a"), Just("b"), Just("\"\\ точка"), Just("earlier")];
+    let value = prop_oneof![4 => value(), 1 => Just(Value::Null)];
+    vec((name, value), 0..4).prop_map(|fields| {
+        let fields = fields.into_iter();
+        fields
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    })
+}
+
+fn marks() -> impl Strategy<Value = NodeMarks> {
+    let score = option::of((0.0..=1.0).prop_map(score));
+    let flag = || option::of(any::<bool>());
+    let parts = (score, flag(), flag(), option::of(fields()));
+    parts.prop_map(|(score, is_active, is_terminal, notes)| NodeMarks {
+        score,
+        is_active,
+        is_terminal,
+        notes,
+    })
+}
+
+fn state() -> impl Strategy<Value = BranchState> {
+    prop_oneof![
+        Just(BranchState::Active),
+        Just(BranchState::Completed),
+        Just(BranchState::Abandoned),
+    ]
+}
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    let one = || any::<Index>();
+    let maybe = || option::of(one());
+    let second = || 0..200_i64;
+    prop_oneof![
+        4 => (maybe(), maybe(), any::<bool>())
+            .prop_map(|(parent, branch, given)| Step::Think(parent, branch, given)),
+        2 => (maybe(), values()).prop_map(|(parent, values)| Step::OpenBranch(parent, values)),
+        4 => (one(), state(), second())
+            .prop_map(|(which, state, second)| Step::SetState(which, state, second)),
+        1 => maybe().prop_map(Step::Follow),
+        1 => (one(), one()).prop_map(|(from, to)| Step::Refer(from, to)),
+        1 => Just(Step::BeginGraph),
+        3 => (one(), values()).prop_map(|(graph, values)| Step::AddNode(graph, values)),
+        6 => (one(), marks(), second())
+            .prop_map(|(which, marks, second)| Step::Mark(which, marks, second)),
+        2 => (vec(one(), 1..4), second()).prop_map(|(which, second)| Step::Prune(which, second)),
+        1 => (one(), one()).prop_map(|(from, to)| Step::Connect(from, to)),
+        4 => (option::weighted(0.3, one()), option::weighted(0.3, one()))
+            .prop_map(|(branch, thought)| Step::Checkpoint(branch, thought)),
+        4 => one().prop_map(Step::Backtrack),
+    ]
+}
+
+impl Values {
+    pub(super) fn branch(&self, it: Branch) -> Branch {
+        Branch {
+            name: self.flag.then(|| self.text.clone()),
+            state: [BranchState::Active, BranchState::Abandoned][usize::from(self.flag)],
+            confidence: score(self.score),
+            priority: self.number,
+            updated_at: at(self.number.rem_euclid(200)),
+            metadata: self.metadata.clone(),
+            ..it
+        }
+    }
+
+    pub(super) fn node(&self, it: GraphNode) -> GraphNode {
+        GraphNode {
+            content: self.text.clone(),
+            node_type: [NodeKind::Thought, NodeKind::Terminal][usize::from(self.flag)],
+            score: self.flag.then(|| score(self.score)),
+            depth: self.number,
+            is_active: self.flag,
+            is_terminal: self.number > 0,
+            pruned: false,
+            metadata: self.metadata.clone(),
+            ..it
+        }
+    }
+}
