@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::{
-    Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
-    Invocation, NodeId, Score, Session, SessionId, StateSnapshot, Suspension, SuspensionId, Thought,
-    Timestamp,
+    Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
+    GraphNode, Invocation, NodeId, Score, Session, SessionId, StateSnapshot, Suspension,
+    SuspensionId, Thought, Timestamp,
 };
 
 /// One change to what is remembered. Changes are made in the order given, so a session comes

@@ -22,6 +22,9 @@ const FUEL: u64 = 100_000;
 /// The part that shows a session's past; an ask puts it in with `{% include "past" %}`.
 const PAST: &str = "past";
 
+/// The part that shows the problem of a graph and what leads to a node; likewise.
+const LINE: &str = "line";
+
 /// The tags our asks put around what is not ours. A test reads them out of the asks.
 const TAGS: [&str; 12] = [
     "checkpoint",
@@ -69,7 +72,11 @@ impl Asking {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
         environment.add_filter("fenced", fenced);
-        for (name, text) in [(PAST, include_str!("past.md")), (purpose, question.trim())] {
+        for (name, text) in [
+            (PAST, include_str!("past.md")),
+            (LINE, include_str!("graph/line.md")),
+            (purpose, question.trim()),
+        ] {
             if let Err(error) = environment.add_template(name, text) {
                 tracing::error!(ask = name, %error, "an ask can't be read");
             }

@@ -16,12 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    THINKS, any_items, any_text, any_texts, load::Whole, new_edge, new_node, problem, rest,
-    shape::Shape, shown,
+    THINKS, any_text, load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown,
 };
 use crate::{
     prompt::{Asking, Freedom},
-    said::{Sure, something},
+    said::{Sure, fitting, some_things, something},
     session::metadata,
 };
 
@@ -67,13 +66,13 @@ struct Insight {
     #[schemars(with = "String", length(max = 500))]
     approach: Option<String>,
     /// Each disagreement, and how it was settled
-    #[serde(default, deserialize_with = "any_texts")]
-    #[schemars(with = "Vec<String>", length(max = 10), inner(length(max = 300)))]
-    conflicts_resolved: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "some_things")]
+    #[schemars(length(max = 10), inner(length(max = 300)))]
+    conflicts_resolved: Vec<String>,
     /// Nodes that can't both be true
-    #[serde(default, deserialize_with = "any_items")]
-    #[schemars(with = "Vec<Contradiction>", length(max = 10))]
-    contradictions: Option<Vec<Contradiction>>,
+    #[serde(default, deserialize_with = "fitting")]
+    #[schemars(length(max = 10))]
+    contradictions: Vec<Contradiction>,
     #[serde(flatten)]
     sure: Sure,
 }
@@ -145,8 +144,7 @@ impl Tool for GotAggregate {
             ("conflicts_resolved", json!(insight.conflicts_resolved)),
         ]);
         let mut shape = Shape::of(&whole.edges);
-        let named = insight.contradictions.unwrap_or_default();
-        let mut edges = contradictions(&named, &sources, &whole, &mut shape, call);
+        let mut edges = contradictions(&insight.contradictions, &sources, &whole, &mut shape, call);
         for source in &sources {
             let ends = (&source.id, &node.id);
             if shape.add(ends.0, ends.1) {
@@ -162,11 +160,11 @@ impl Tool for GotAggregate {
             confidence,
             source_nodes: sources.iter().map(|source| source.id.clone()).collect(),
             synthesis_approach: insight.approach,
-            conflicts_resolved: insight.conflicts_resolved.unwrap_or_default(),
+            conflicts_resolved: insight.conflicts_resolved,
         };
         Ok(Outcome {
             output,
-            changes: changes(&sources, node, edges, &whole, call).await?,
+            changes: changes(&sources, node, edges, &whole, call),
             session: Some(whole.graph.session_id),
         })
     }
@@ -244,13 +242,13 @@ fn contradictions(
     edges
 }
 
-async fn changes(
+fn changes(
     sources: &[GraphNode],
     node: GraphNode,
     edges: Vec<GraphEdge>,
     whole: &Whole,
     call: &Call,
-) -> Result<Vec<Change>, ToolError> {
+) -> Vec<Change> {
     let usable = |node: &GraphNode| Change::Require(Requirement::UsableNode(node.id.clone()));
     let mut changes: Vec<Change> = sources.iter().map(usable).collect();
     changes.push(Change::AddNode(node));
@@ -260,5 +258,5 @@ async fn changes(
         graph_id: whole.graph.id.clone(),
         most: whole.config.max_nodes,
     }));
-    Ok(changes)
+    changes
 }

@@ -5,7 +5,7 @@ use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Continuations where nobody said how many.
+/// Continuations where nobody said how many, if the graph allows as many.
 const DEFAULT_K: u32 = 3;
 
 /// The most continuations that can be asked for at once.
@@ -17,7 +17,7 @@ const MOST_BRANCHES: u32 = 10;
 pub(crate) struct Wanted {
     #[schemars(range(min = 1, max = 100))]
     max_depth: Option<u32>,
-    /// Most and default k
+    /// Most k
     #[schemars(range(min = 1, max = 10))]
     max_branches: Option<u32>,
     prune_threshold: Option<Score>,
@@ -31,7 +31,6 @@ pub(crate) struct Wanted {
 pub(crate) struct Config {
     pub(super) max_depth: u32,
     pub(super) max_branches: u32,
-    pub(super) default_k: u32,
     pub(super) prune_threshold: Score,
     pub(super) max_nodes: u32,
 }
@@ -41,7 +40,6 @@ impl Default for Config {
         Self {
             max_depth: 10,
             max_branches: MOST_BRANCHES,
-            default_k: DEFAULT_K,
             prune_threshold: Score::clamped(0.3),
             max_nodes: 100,
         }
@@ -54,7 +52,6 @@ impl From<Wanted> for Config {
         Self {
             max_depth: wanted.max_depth.unwrap_or(usual.max_depth),
             max_branches: wanted.max_branches.unwrap_or(usual.max_branches),
-            default_k: wanted.max_branches.unwrap_or(usual.default_k),
             prune_threshold: wanted.prune_threshold.unwrap_or(usual.prune_threshold),
             max_nodes: wanted.max_nodes.unwrap_or(usual.max_nodes),
         }
@@ -69,7 +66,7 @@ impl Config {
 
     /// How many continuations a call gets.
     pub(super) fn k(&self, wanted: Option<u32>) -> Result<u32, ToolError> {
-        let k = wanted.unwrap_or(self.default_k);
+        let k = wanted.unwrap_or(DEFAULT_K.min(self.max_branches));
         if k <= self.max_branches {
             return Ok(k);
         }

@@ -1,6 +1,6 @@
 //! `reasoning_got_finalize`: where the graph ends, and what it came to.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::collections::HashSet;
 
 use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Score, SessionId};
 use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
@@ -12,6 +12,7 @@ use super::{
     MARKS,
     load::{Whole, is_root},
     mark,
+    rank::{better_first, rating},
 };
 
 /// Conclusions that are chosen where none are named.
@@ -129,33 +130,36 @@ async fn named(ids: &[NodeId], whole: &Whole, call: &Call) -> Result<Vec<GraphNo
     Ok(nodes)
 }
 
-/// The conclusions there are; else the best nodes; else, where nothing is scored, the deepest that
-/// are still worked on.
+/// The conclusions there are; else the best nodes; else, where nothing is rated, the deepest that
+/// are still worked on. What was merged or made better is represented by what it became.
 fn chosen(whole: &Whole) -> Vec<GraphNode> {
-    let ordered = |nodes: &mut Vec<&GraphNode>| nodes.sort_by(|a, b| better_first(a, b));
-    let mut terminal: Vec<&GraphNode> = whole.usable().filter(|node| node.is_terminal).collect();
+    let terminal: Vec<&GraphNode> = whole.usable().filter(|node| node.is_terminal).collect();
     if !terminal.is_empty() {
-        ordered(&mut terminal);
-        return terminal.into_iter().cloned().collect();
+        // A conclusion that someone named stays one, unless it became part of another.
+        let replaced = whole.replaced(|node| node.is_terminal);
+        let mut conclusions = standing(terminal, &replaced);
+        conclusions.sort_by(|one, other| better_first(one, other));
+        return conclusions.into_iter().cloned().collect();
     }
-    let others = || whole.usable().filter(|node| !is_root(node));
-    let mut best: Vec<&GraphNode> = others().filter(|node| node.score.is_some()).collect();
+    let others = whole.usable().filter(|node| !is_root(node));
+    let left = standing(others.collect(), &whole.replaced(|_| true));
+    let mut best = some_of(&left, |node| rating(node).is_some());
     if best.is_empty() {
-        let mut open: Vec<&GraphNode> = others().filter(|node| node.is_active).collect();
-        if open.is_empty() {
-            open = others().collect();
-        }
-        let deepest = open.iter().map(|node| node.depth).max();
-        best = open;
+        let open = some_of(&left, |node| node.is_active);
+        best = if open.is_empty() { left } else { open };
+        let deepest = best.iter().map(|node| node.depth).max();
         best.retain(|node| Some(node.depth) == deepest);
     }
-    ordered(&mut best);
+    best.sort_by(|one, other| better_first(one, other));
     best.into_iter().take(CHOSEN).cloned().collect()
 }
 
-/// By score, then by depth; the order is stable, so the older comes first.
-fn better_first(a: &GraphNode, b: &GraphNode) -> Ordering {
-    let score = |node: &GraphNode| node.score.map_or(-1.0, Score::get);
-    let by_score = score(b).total_cmp(&score(a));
-    by_score.then_with(|| b.depth.cmp(&a.depth))
+/// Those that were not replaced; all, if that leaves none.
+fn standing<'a>(nodes: Vec<&'a GraphNode>, replaced: &HashSet<&NodeId>) -> Vec<&'a GraphNode> {
+    let left = some_of(&nodes, |node| !replaced.contains(&node.id));
+    if left.is_empty() { nodes } else { left }
+}
+
+fn some_of<'a>(nodes: &[&'a GraphNode], is: impl Fn(&GraphNode) -> bool) -> Vec<&'a GraphNode> {
+    nodes.iter().copied().filter(|node| is(node)).collect()
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     config::{Config, Wanted},
-    generate::{Continuation, Source, grow},
+    grow::{Continuation, Growth, Source, Way, think},
     new_node,
 };
 use crate::session::{Home, WorksOn, known};
@@ -141,7 +141,6 @@ impl Start {
 
 /// A graph that was begun and grown in one call.
 #[derive(Debug, Serialize, JsonSchema)]
-#[allow(dead_code, reason = "reasoning_auto answers it")]
 pub(crate) struct Grown {
     pub(crate) graph_id: GraphId,
     pub(crate) session_id: SessionId,
@@ -161,12 +160,15 @@ pub(crate) async fn start_and_grow(
     let mut start = Start::new(content, None, Config::default(), session, call)?;
     let source = Source {
         graph: &start.graph,
+        node: &start.root,
+        children: Vec::new(),
+    };
+    let way = Way {
         problem: None,
         line: &[],
-        node: &start.root,
-        continuations: &[],
     };
-    let growth = grow(&source, start.config.default_k, call).await?;
+    let thoughts = think(&source, &way, start.config.k(None)?, call).await?;
+    let growth = Growth::of(&source, thoughts, call);
     start.root.is_active = growth.nodes.is_empty();
     let mut changes = start.changes();
     changes.push(Change::AddNode(start.root.clone()));

@@ -1,15 +1,22 @@
-//! A graph as it is now, read whole: graphs are small, and a limit of theirs says so.
+//! A graph as it is now. The nodes in use are read whole, for a limit of the graph says how many
+//! there can be; pruned ones have no such limit, and only the beginning of their text is kept.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    future::Future,
+};
 
 use deliberate_core::{EdgeKind, Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeKind};
-use deliberate_store::{Page, Which};
+use deliberate_store::{Page, StoreError, Which};
 use deliberate_toolkit::{Call, ToolError};
 
 use super::config::Config;
 
-/// Pages read at the most; imported graphs may be larger than ours.
+/// Pages read at the most: imported graphs may be larger than ours, and pruned nodes pile up.
 const MOST_PAGES: u32 = 20;
+
+/// Characters kept of the text of a pruned node: enough to show it, and to know it again.
+const BEGINNING: usize = 1_000;
 
 /// A graph with its current nodes and the edges between them.
 pub(super) struct Whole {
@@ -26,24 +33,22 @@ impl Whole {
     pub(super) async fn read(id: &GraphId, call: &Call) -> Result<Self, ToolError> {
         let graph = call.graph(id).await?;
         let store = call.store();
-        let mut nodes = Vec::new();
-        for page in pages() {
-            let some = store.nodes(&graph.id, Which::Current, page).await?;
-            let is_last = some.len() < Page::MOST as usize;
-            nodes.extend(some);
-            if is_last {
-                break;
-            }
-        }
-        let mut edges = Vec::new();
-        for page in pages() {
-            let some = store.edges(&graph.id, Which::Current, page).await?;
-            let is_last = some.len() < Page::MOST as usize;
-            edges.extend(some);
-            if is_last {
-                break;
-            }
-        }
+        let nodes = all(
+            |page| store.nodes(&graph.id, Which::Current, page),
+            |mut node: GraphNode| {
+                if node.pruned {
+                    node.content = beginning(&node.content);
+                }
+                node
+            },
+        )
+        .await?;
+        // After the nodes, so that none is read without what leads to it.
+        let mut edges = all(
+            |page| store.edges(&graph.id, Which::Current, page),
+            |edge| edge,
+        )
+        .await?;
         let known: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
         edges.retain(|edge| known.contains(&edge.from_node) && known.contains(&edge.to_node));
         Ok(Self {
@@ -90,23 +95,57 @@ impl Whole {
         line
     }
 
-    /// The continuations a node has, oldest first.
-    pub(super) fn continuations_of(&self, node: &NodeId) -> Vec<&GraphNode> {
-        let usable = self.usable_by_id();
+    /// The continuations a node ever got, oldest first, those that were pruned too.
+    pub(super) fn children_of(&self, node: &NodeId) -> Vec<&GraphNode> {
         let edges = self
             .edges
             .iter()
             .filter(|edge| edge.from_node == *node && edge.edge_type == EdgeKind::Generates);
-        let ends = edges.filter_map(|edge| usable.get(&edge.to_node));
-        ends.copied().collect()
+        let ends: HashSet<&NodeId> = edges.map(|edge| &edge.to_node).collect();
+        let children = self.nodes.iter().filter(|node| ends.contains(&node.id));
+        children.collect()
+    }
+
+    /// The nodes that were merged into such a usable one, or made better by it.
+    pub(super) fn replaced(&self, by: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
+        let usable = self.usable_by_id();
+        let takes_over = |edge: &&GraphEdge| {
+            matches!(edge.edge_type, EdgeKind::Refines | EdgeKind::Aggregates)
+                && edge.from_node != edge.to_node
+                && usable.get(&edge.to_node).is_some_and(|node| by(node))
+        };
+        let edges = self.edges.iter().filter(takes_over);
+        edges.map(|edge| &edge.from_node).collect()
     }
 }
 
-fn pages() -> impl Iterator<Item = Page> {
-    (0..MOST_PAGES).map(|number| Page {
-        offset: number * Page::MOST,
-        limit: Page::MOST,
-    })
+/// The items of all pages, as they are kept.
+async fn all<T, Read>(
+    read: impl Fn(Page) -> Read,
+    kept: impl Fn(T) -> T,
+) -> Result<Vec<T>, StoreError>
+where
+    Read: Future<Output = Result<Vec<T>, StoreError>>,
+{
+    let mut items = Vec::new();
+    for number in 0..MOST_PAGES {
+        let page = read(Page {
+            offset: number * Page::MOST,
+            limit: Page::MOST,
+        })
+        .await?;
+        let is_last = page.len() < Page::MOST as usize;
+        items.extend(page.into_iter().map(&kept));
+        if is_last {
+            break;
+        }
+    }
+    Ok(items)
+}
+
+/// As much of a text as is kept of pruned nodes.
+pub(super) fn beginning(text: &str) -> String {
+    text.chars().take(BEGINNING).collect()
 }
 
 /// Whether an edge says where a node comes from, and not what it says about another.

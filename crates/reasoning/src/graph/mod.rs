@@ -6,9 +6,11 @@ mod config;
 mod direction;
 mod finalize;
 mod generate;
+mod grow;
 mod init;
 mod load;
 mod prune;
+mod rank;
 mod refine;
 mod score;
 mod shape;
@@ -143,30 +145,6 @@ fn any_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
     let written = Value::deserialize(deserializer)?;
     let text = written.as_str().filter(|text| !says_nothing(text));
     Ok(text.map(|text| text.trim().to_owned()))
-}
-
-/// What can be understood of a list; the rest is left out.
-fn any_items<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
-    deserializer: D,
-) -> Result<Option<Vec<T>>, D::Error> {
-    let items = match Value::deserialize(deserializer)? {
-        Value::Array(items) => items,
-        Value::Null => return Ok(None),
-        one => vec![one],
-    };
-    let understood = items.into_iter().map(serde_json::from_value);
-    Ok(Some(understood.filter_map(Result::ok).collect()))
-}
-
-/// A text of a list that may hold blanks; [`any_items`] leaves those out.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct Said(#[serde(deserialize_with = "crate::said::something")] String);
-
-/// The texts of a list, without what says nothing.
-fn any_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
-    let said: Option<Vec<Said>> = any_items(deserializer)?;
-    Ok(said.map(|said| said.into_iter().map(|Said(text)| text).collect()))
 }
 
 /// A number from 0 to 1 without the dust of binary fractions.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    THINKS, any_text, any_texts,
+    THINKS, any_text,
     load::Whole,
     mark, new_edge, new_node, note, problem, rounded,
     score::{self, Judgement},
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     prompt::{Asking, Freedom},
-    said::{gist, something},
+    said::{gist, some_things, something},
 };
 
 /// `reasoning_got_refine`.
@@ -76,9 +76,9 @@ struct Refined {
     )]
     thought: String,
     /// What was improved
-    #[serde(default, alias = "improvements_made", deserialize_with = "any_texts")]
-    #[schemars(with = "Vec<String>", length(max = 10), inner(length(max = 300)))]
-    improvements: Option<Vec<String>>,
+    #[serde(default, alias = "improvements_made", deserialize_with = "some_things")]
+    #[schemars(length(max = 10), inner(length(max = 300)))]
+    improvements: Vec<String>,
 }
 
 static ASK: LazyLock<Asking> = LazyLock::new(|| {
@@ -125,8 +125,10 @@ impl Tool for GotRefine {
             let ask = score::ask(&around(&refined.thought), "got_score_refined")?;
             Some(call.think::<Judgement>(ask, None).await?.value)
         };
+        // It may have become a conclusion meanwhile.
+        let node = call.node(&node.id, &input.graph_id).await?;
         Ok(outcome(
-            &whole, node, original, judged, refined, better, call,
+            &whole, &node, original, judged, refined, better, call,
         ))
     }
 }
@@ -158,7 +160,7 @@ fn waits<T>(outcome: &Result<Thinking<T>, ToolError>) -> bool {
 /// The better of both, and what is to be remembered of it.
 fn outcome(
     whole: &Whole,
-    node: GraphNode,
+    node: &GraphNode,
     original: Score,
     judged: Option<Judgement>,
     refined: Refined,
@@ -168,7 +170,6 @@ fn outcome(
     let delta = better.as_ref().map_or(0.0, |better| {
         rounded(better.parts.overall().get() - original.get())
     });
-    let mut changes = vec![Change::Require(Requirement::UsableNode(node.id.clone()))];
     let mut output = Output {
         graph_id: whole.graph.id.clone(),
         session_id: whole.graph.session_id.clone(),
@@ -182,16 +183,18 @@ fn outcome(
     };
     let judged = judged.map(|judged| judged.marks());
     let Some(better) = better.filter(|_| delta > 0.0) else {
-        let changes = judged.map(|marks| mark(&node.id, marks, call));
-        let changes = Vec::from_iter(changes);
+        let scored = judged.map(|marks| mark(&node.id, marks, call));
         return Outcome {
             output,
-            changes,
+            changes: scored.into_iter().collect(),
             session: Some(whole.graph.session_id.clone()),
         };
     };
     let kind = NodeKind::Refinement;
     let mut new = new_node(&whole.graph, kind, node.depth, refined.thought, call);
+    // The better text of a conclusion is the conclusion.
+    new.is_terminal = node.is_terminal;
+    new.is_active = !node.is_terminal;
     new.score = Some(better.parts.overall());
     new.metadata = Some(better.notes());
     note(&mut new, "critique", json!(refined.critique));
@@ -202,13 +205,15 @@ fn outcome(
     output.refined_node_id = Some(new.id.clone());
     output.content.clone_from(&new.content);
     output.confidence = confidence;
-    output.improvements_made = refined.improvements.unwrap_or_default();
+    output.improvements_made = refined.improvements;
     output.kept = Kept::Refined;
     let marks = NodeMarks {
         is_active: Some(false),
+        is_terminal: node.is_terminal.then_some(false),
         ..judged.unwrap_or_default()
     };
-    changes.extend([
+    let changes = vec![
+        Change::Require(Requirement::UsableNode(node.id.clone())),
         Change::AddNode(new),
         Change::AddEdge(edge),
         mark(&node.id, marks, call),
@@ -216,7 +221,7 @@ fn outcome(
             graph_id: whole.graph.id.clone(),
             most: whole.config.max_nodes,
         }),
-    ]);
+    ];
     Outcome {
         output,
         changes,

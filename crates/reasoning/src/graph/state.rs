@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{
     config::Config,
     load::{Whole, is_root},
+    rank::better_first,
     shape::Shape,
 };
 
@@ -41,6 +42,7 @@ pub struct Output {
     #[schemars(with = "Map<String, Value>")]
     config: Config,
     best_node_id: Option<NodeId>,
+    usable_node_ids: Vec<NodeId>,
     root_node_ids: Vec<NodeId>,
     active_node_ids: Vec<NodeId>,
     terminal_node_ids: Vec<NodeId>,
@@ -91,6 +93,7 @@ impl Tool for GotState {
             problem: whole.graph.problem.clone(),
             config: whole.config.clone(),
             best_node_id: best(&whole),
+            usable_node_ids: workable(&whole),
             root_node_ids: ids(is_root),
             active_node_ids: ids(|node| node.is_active),
             terminal_node_ids: ids(|node| node.is_terminal),
@@ -101,6 +104,19 @@ impl Tool for GotState {
             session: Some(whole.graph.session_id.clone()),
         })
     }
+}
+
+/// Nodes that can be worked on: first those nobody went on from, then the others, each the better
+/// first; conclusions last.
+fn workable(whole: &Whole) -> Vec<NodeId> {
+    let mut nodes: Vec<&GraphNode> = whole.usable().collect();
+    nodes.sort_by(|one, other| {
+        let place = |node: &GraphNode| (node.is_terminal, !node.is_active);
+        let by_place = place(one).cmp(&place(other));
+        by_place.then_with(|| better_first(one, other))
+    });
+    let first = nodes.into_iter().take(MOST_IDS);
+    first.map(|node| node.id.clone()).collect()
 }
 
 /// The node with the highest score; the older of two.

@@ -40,6 +40,22 @@ async fn continuing_a_node() {
 }
 
 #[tokio::test]
+async fn continuing_a_node_that_was_continued_before() {
+    let desk = Desk::new();
+    let gone = GraphNode {
+        pruned: true,
+        ..planted("gone", 1, Some(0.1))
+    };
+    let nodes = vec![planted("r", 0, None), planted("a", 1, None), gone];
+    let edges = vec![edge("r", Generates, "a"), edge("r", Generates, "gone")];
+    plant(&desk, nodes, edges).await;
+    desk.will_say([thought("one")]);
+    let arguments = json!({ "graph_id": "g", "node_id": "r", "k": 1 });
+    desk.done("reasoning_got_generate", arguments).await;
+    insta::assert_snapshot!(conversation(&desk.last_asked()));
+}
+
+#[tokio::test]
 async fn continuing_a_root_without_a_problem() {
     let desk = Desk::new();
     let graph = desk

@@ -2,6 +2,7 @@
 
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use deliberate_store::Page;
+use deliberate_thinker::Ask;
 use deliberate_toolkit::Answer;
 use serde_json::{Value, json};
 
@@ -16,6 +17,12 @@ async fn generate(desk: &Desk, graph: &Value, node: &Value, k: Value) -> Value {
         arguments["k"] = k;
     }
     desk.done("reasoning_got_generate", arguments).await
+}
+
+/// The way that an ask says to go.
+fn way(ask: &Ask) -> String {
+    let text = &ask.messages[0].text;
+    text.split_once("The way to go").unwrap().1.to_owned()
 }
 
 #[tokio::test]
@@ -78,10 +85,6 @@ async fn a_node_gets_its_continuations() {
     let before = desk.asked();
     grown(&desk, id, root, &["four"]).await;
     let again = desk.asked().pop().unwrap();
-    let way = |ask: &deliberate_thinker::Ask| {
-        let text = &ask.messages[0].text;
-        text.split_once("The way to go").unwrap().1.to_owned()
-    };
     assert!(before.iter().all(|ask| way(ask) != way(&again)));
     assert!(again.messages[0].text.contains("<node>three</node>"));
     assert_eq!(nodes(&desk, id).await.len(), 5);
@@ -110,7 +113,7 @@ async fn what_was_said_before_is_dropped() {
     desk.will_say([
         thought("new"),
         thought("New!"),
-        thought("known -- ALREADY."),
+        thought("known   ALREADY."),
         thought("The root"),
     ]);
     let output = generate(&desk, id, root, json!(4)).await;
@@ -206,6 +209,46 @@ async fn limits_are_obeyed() {
     desk.done("reasoning_got_prune", json!({ "graph_id": id }))
         .await;
     assert_eq!(generate(&desk, id, root, json!(1)).await["count"], 1);
+}
+
+#[tokio::test]
+async fn three_continuations_are_usual_where_they_are_allowed() {
+    let desk = Desk::new();
+    for (most, usual) in [(1, 1), (2, 2), (3, 3), (5, 3), (10, 3)] {
+        let graph = begun(&desk, json!({ "max_branches": most })).await;
+        let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+        assert_eq!(generate(&desk, id, root, Value::Null).await["count"], usual);
+        let output = generate(&desk, id, root, json!(most)).await;
+        assert_eq!(output["count"], most);
+    }
+}
+
+#[tokio::test]
+async fn what_was_given_up_is_not_offered_again() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let long = format!("Long {}", "and longer ".repeat(200));
+    let children = grown(&desk, id, root, &["Weak", &long, "good"]).await;
+    for child in &children[..2] {
+        desk.will_say([judged(5)]);
+        let arguments = json!({ "graph_id": id, "node_id": child });
+        desk.done("reasoning_got_score", arguments).await;
+    }
+    desk.done("reasoning_got_prune", json!({ "graph_id": id }))
+        .await;
+    let first: Vec<_> = desk.asked().iter().take(3).map(way).collect();
+    desk.will_say([thought("weak!"), thought(&long), thought("fresh")]);
+    let output = generate(&desk, id, root, json!(3)).await;
+    assert_eq!(output["count"], 1);
+    assert_eq!(output["duplicates_dropped"], 2);
+    assert_eq!(output["continuations"][0]["content"], "fresh");
+    let again = desk.asked().split_off(5);
+    assert!(again.iter().all(|ask| !first.contains(&way(ask))));
+    let text = &again[0].messages[0].text;
+    let (before, given_up) = text.split_once("These were tried and given up").unwrap();
+    assert!(before.contains("<node>good</node>") && !before.contains("Weak"));
+    assert!(given_up.contains("<node>Weak</node>") && !given_up.contains("<node>good</node>"));
 }
 
 #[tokio::test]

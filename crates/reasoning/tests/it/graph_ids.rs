@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     desk::Desk,
-    graph_kit::{begun, grown, judged, node, nodes, plant, planted},
+    graph_kit::{begun, grown, judged, moment, node, nodes, plant, planted},
 };
 
 const ON_A_NODE: [&str; 3] = [
@@ -24,7 +24,7 @@ async fn a_graph_begins_with_a_root_and_its_limits() {
     assert_eq!(output["confidence"], 0.8);
     assert_eq!(
         output["config"],
-        json!({ "max_depth": 2, "max_branches": 4, "default_k": 4, "prune_threshold": 0.9, "max_nodes": 10 })
+        json!({ "max_depth": 2, "max_branches": 4, "prune_threshold": 0.9, "max_nodes": 10 })
     );
     let root = node(&desk, &output["root_node_id"]).await;
     assert_eq!((root.node_type, root.depth), (NodeKind::Root, 0));
@@ -53,7 +53,7 @@ async fn a_graph_begins_with_a_root_and_its_limits() {
     let usual = begun(&desk, json!({})).await;
     assert_eq!(
         usual["config"],
-        json!({ "max_depth": 10, "max_branches": 10, "default_k": 3, "prune_threshold": 0.3, "max_nodes": 100 })
+        json!({ "max_depth": 10, "max_branches": 10, "prune_threshold": 0.3, "max_nodes": 100 })
     );
 }
 
@@ -217,7 +217,7 @@ async fn pruned_nodes_are_not_worked_on() {
     let prune = Change::PruneNodes {
         graph_id: "g".into(),
         nodes: vec!["a".into()],
-        at: deliberate_core::Timestamp::from_micros(0),
+        at: moment(),
     };
     desk.store.commit(vec![prune]).await.unwrap();
     for (tool, arguments) in foreign(&json!("g"), &json!("r"), &json!("a")) {

@@ -246,29 +246,18 @@ async fn a_better_text_takes_the_place_of_the_node() {
 async fn a_text_that_is_not_better_changes_nothing_but_the_score() {
     let desk = Desk::new();
     let (id, _, children) = two(&desk, json!({})).await;
-    for worse in [50, 20] {
+    for (child, text, worse) in [(&children[0], "a", 50), (&children[1], "b", 20)] {
         desk.will_say([refined("worse"), judged(50), judged(worse)]);
-        if worse == 20 {
-            desk.store
-                .commit(vec![deliberate_core::Change::UpdateNode(
-                    deliberate_core::GraphNode {
-                        score: None,
-                        ..node(&desk, &children[0]).await
-                    },
-                )])
-                .await
-                .unwrap();
-        }
-        let arguments = json!({ "graph_id": id, "node_id": children[0] });
+        let arguments = json!({ "graph_id": id, "node_id": child });
         let output = desk.done("reasoning_got_refine", arguments).await;
         assert_eq!(output["kept"], "original");
         assert_eq!(output["refined_node_id"], Value::Null);
-        assert_eq!(output["content"], "a");
+        assert_eq!(output["content"], text);
         assert_eq!(output["confidence"], 0.5);
         assert_eq!(output["improvements_made"], json!([]));
         let delta = output["quality_delta"].as_f64().unwrap();
         assert!((delta - (f64::from(worse) / 100.0 - 0.5)).abs() < 1e-9);
-        let kept = node(&desk, &children[0]).await;
+        let kept = node(&desk, child).await;
         assert!(kept.is_active);
         assert_eq!(kept.score, Score::new(0.5));
     }
@@ -286,4 +275,28 @@ async fn a_text_that_is_not_better_changes_nothing_but_the_score() {
         (stored(&desk, &id).await, desk.asked().len()),
         (before.0, before.1 + 1)
     );
+}
+
+#[tokio::test]
+async fn the_better_text_of_a_conclusion_is_the_conclusion() {
+    let desk = Desk::new();
+    let (id, _, children) = two(&desk, json!({})).await;
+    let end = json!({ "graph_id": id, "terminal_node_ids": [children[0]] });
+    desk.done("reasoning_got_finalize", end).await;
+    let arguments = json!({ "graph_id": id, "node_id": children[0] });
+
+    desk.will_say([refined("worse"), judged(50), judged(40)]);
+    desk.done("reasoning_got_refine", arguments.clone()).await;
+    assert!(node(&desk, &children[0]).await.is_terminal);
+
+    desk.will_say([refined("better"), judged(60)]);
+    let output = desk.done("reasoning_got_refine", arguments).await;
+    let better = node(&desk, &output["refined_node_id"]).await;
+    assert!(better.is_terminal && !better.is_active);
+    assert!(!node(&desk, &children[0]).await.is_terminal);
+    let ended = desk
+        .done("reasoning_got_finalize", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(ended["terminal_count"], 1);
+    assert_eq!(ended["conclusions"][0]["content"], "better");
 }

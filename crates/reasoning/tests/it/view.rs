@@ -8,12 +8,9 @@ use crate::{
     graph_kit::moment,
 };
 
-#[path = "view_parts.rs"]
-mod parts;
+pub(crate) const GET: &str = "reasoning_get";
 
-const GET: &str = "reasoning_get";
-
-async fn tree(desk: &Desk) -> Value {
+pub(crate) async fn tree(desk: &Desk) -> Value {
     let answer = json!({
         "thought": "Rail or bus: it turns on the price of land.",
         "approaches": [
@@ -32,7 +29,7 @@ async fn tree(desk: &Desk) -> Value {
     .await
 }
 
-async fn text(desk: &Desk, id: &Value, format: &str) -> String {
+pub(crate) async fn text(desk: &Desk, id: &Value, format: &str) -> String {
     let answer = desk.done(GET, json!({ "id": id, "format": format })).await;
     answer["text"].as_str().unwrap().to_owned()
 }

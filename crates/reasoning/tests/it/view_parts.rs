@@ -3,10 +3,10 @@
 use deliberate_core::{Change, EdgeKind, Graph, Mode};
 use serde_json::{Value, json};
 
-use super::GET;
 use crate::{
     desk::Desk,
     graph_kit::{edge, moment, plant, planted},
+    view::GET,
 };
 
 /// What an answer may hold besides 60,000 characters of text: ids, times, the names of fields.
@@ -149,7 +149,7 @@ async fn thoughts_come_first_and_graphs_have_the_rest() {
     let later = desk.done(GET, json!({ "id": "s", "offset": 2 })).await;
     assert_eq!(list(&later, "thoughts").len(), 7);
     assert_eq!(later["data"]["graphs"], json!([]));
-    let text = super::text(&desk, &json!("s"), "markdown").await;
+    let text = crate::view::text(&desk, &json!("s"), "markdown").await;
     assert!(text.contains("*More nodes follow in graph `g` from offset 2.*"));
 }
 
@@ -193,7 +193,7 @@ async fn a_picture_has_no_more_boxes_than_can_be_read() {
     planted_star(&desk, 400, &"long ".repeat(1_000)).await;
     let boxes = |picture: &str| picture.matches("<br/>50 %").count();
     for id in ["g", "s"] {
-        let picture = super::text(&desk, &json!(id), "mermaid").await;
+        let picture = crate::view::text(&desk, &json!(id), "mermaid").await;
         assert_eq!(boxes(&picture), 149, "without the root, which has no score");
         assert!(picture.contains("more nodes"));
     }
@@ -208,7 +208,7 @@ async fn a_picture_of_later_steps_says_that_there_are_earlier_ones() {
     let desk = Desk::new();
     let steps = (1..=160).map(|number| (format!("in {number}"), format!("thought {number}")));
     desk.has_session(Mode::Linear, steps).await;
-    let first = super::text(&desk, &json!("s"), "mermaid").await;
+    let first = crate::view::text(&desk, &json!("s"), "mermaid").await;
     assert!(
         first.contains("t150[") && !first.contains("t151["),
         "{first}"
@@ -239,7 +239,7 @@ async fn goes_on(desk: &Desk, branch: &Value, ids: &[&str]) {
 #[tokio::test]
 async fn a_branch_is_read_in_parts() {
     let desk = Desk::new();
-    let branch = super::tree(&desk).await["recommended_branch"].clone();
+    let branch = crate::view::tree(&desk).await["recommended_branch"].clone();
     goes_on(&desk, &branch, &["a", "b", "c"]).await;
     let first = desk.done(GET, json!({ "id": branch, "limit": 1 })).await;
     assert_eq!(list(&first, "thoughts").len(), 1);
@@ -287,7 +287,7 @@ async fn what_was_set_aside_can_be_read_by_its_id() {
 #[tokio::test]
 async fn set_aside_thoughts_of_a_branch_are_shown_when_asked_for() {
     let desk = Desk::new();
-    let tree = super::tree(&desk).await;
+    let tree = crate::view::tree(&desk).await;
     let branch = &tree["recommended_branch"];
     let place = json!({ "session_id": tree["session_id"], "name": "here" });
     let place = desk.done("reasoning_checkpoint_create", place).await;

@@ -1,0 +1,33 @@
+//! Which nodes are better than others.
+
+use std::cmp::Ordering;
+
+use deliberate_core::{GraphNode, NodeKind, Score};
+use serde_json::Value;
+
+/// How good a node is, if anybody said so: its score, or how sure the model was of what it made of
+/// other nodes.
+pub(super) fn rating(node: &GraphNode) -> Option<f64> {
+    if let Some(score) = node.score {
+        return Some(score.get());
+    }
+    match node.node_type {
+        NodeKind::Aggregation | NodeKind::Refinement => {
+            let noted = node.metadata.as_ref().and_then(|it| it.get("confidence"));
+            let sure = noted.and_then(Value::as_f64).and_then(Score::new);
+            Some(sure.map_or(0.0, Score::get))
+        }
+        NodeKind::Root
+        | NodeKind::Thought
+        | NodeKind::Hypothesis
+        | NodeKind::Conclusion
+        | NodeKind::Terminal => None,
+    }
+}
+
+/// By rating, then by depth; a sort by it is stable, so the older comes first.
+pub(super) fn better_first(one: &GraphNode, other: &GraphNode) -> Ordering {
+    let rated = |node: &GraphNode| rating(node).unwrap_or(-1.0);
+    let by_rating = rated(other).total_cmp(&rated(one));
+    by_rating.then_with(|| other.depth.cmp(&one.depth))
+}

@@ -1,0 +1,337 @@
+//! `reasoning_got_finalize` and `reasoning_got_state`: what a graph came to, and what it is like.
+
+use deliberate_core::{
+    EdgeKind::{Aggregates, Contradicts, Generates, Refines},
+    GraphNode, NodeKind,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    desk::Desk,
+    graph_kit::{begun, edge, grown, judged, merged, node, plant, planted, refined, stored},
+};
+
+/// What finalize concludes with where nothing is named.
+async fn concluded(desk: &Desk, graph: &Value) -> Vec<String> {
+    let output = desk
+        .done("reasoning_got_finalize", json!({ "graph_id": graph }))
+        .await;
+    let conclusions = output["conclusions"].as_array().unwrap();
+    let ids = conclusions.iter().map(|it| it["node_id"].as_str().unwrap());
+    ids.map(str::to_owned).collect()
+}
+
+fn of_kind(node_type: NodeKind, node: GraphNode, confidence: f64) -> GraphNode {
+    GraphNode {
+        node_type,
+        metadata: Some(json!({ "confidence": confidence })),
+        ..node
+    }
+}
+
+#[tokio::test]
+async fn what_was_merged_or_made_better_is_represented_by_what_it_became() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let id = &graph["graph_id"];
+    let children = grown(&desk, id, &graph["root_node_id"], &["1", "2", "3"]).await;
+    for (child, percent) in children.iter().zip([50, 95, 60]) {
+        desk.will_say([judged(percent)]);
+        let arguments = json!({ "graph_id": id, "node_id": child });
+        desk.done("reasoning_got_score", arguments).await;
+    }
+    desk.will_say([refined("better"), judged(70), merged("all")]);
+    let arguments = json!({ "graph_id": id, "node_id": children[2] });
+    let better = desk.done("reasoning_got_refine", arguments).await;
+    let ids = json!([children[1], better["refined_node_id"]]);
+    let arguments = json!({ "graph_id": id, "node_ids": ids });
+    let all = desk.done("reasoning_got_aggregate", arguments).await;
+    let expected = [&all["aggregated_node_id"], &children[0]].map(|id| id.as_str().unwrap());
+    assert_eq!(concluded(&desk, id).await, expected);
+    assert_eq!(concluded(&desk, id).await, expected, "and again");
+}
+
+#[tokio::test]
+async fn what_was_replaced_comes_back_where_nothing_else_is_left() {
+    for (pruned, expected) in [(false, ["whole"]), (true, ["part"])] {
+        let desk = Desk::new();
+        let whole = of_kind(NodeKind::Aggregation, planted("whole", 2, None), 0.1);
+        let nodes = vec![
+            planted("r", 0, None),
+            planted("part", 1, Some(0.9)),
+            GraphNode { pruned, ..whole },
+        ];
+        let edges = vec![
+            edge("r", Generates, "part"),
+            edge("part", Aggregates, "whole"),
+        ];
+        plant(&desk, nodes, edges).await;
+        assert_eq!(concluded(&desk, &json!("g")).await, expected);
+    }
+    // As an import may be: each is the better of the other.
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("a", 1, Some(0.2)),
+            planted("b", 1, Some(0.3)),
+        ],
+        vec![edge("a", Refines, "b"), edge("b", Refines, "a")],
+    )
+    .await;
+    assert_eq!(concluded(&desk, &json!("g")).await, ["b", "a"]);
+}
+
+#[tokio::test]
+async fn an_insight_nobody_scored_counts_by_its_confidence() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("good", 1, Some(0.7)),
+            of_kind(NodeKind::Aggregation, planted("sure", 2, None), 0.8),
+            of_kind(NodeKind::Refinement, planted("unsure", 2, None), 0.6),
+            of_kind(NodeKind::Hypothesis, planted("guess", 4, None), 1.0),
+        ],
+        vec![],
+    )
+    .await;
+    let expected = ["sure", "good", "unsure"];
+    assert_eq!(concluded(&desk, &json!("g")).await, expected);
+}
+
+#[tokio::test]
+async fn a_named_conclusion_stays_one_until_it_is_part_of_another() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("a", 1, Some(0.2)),
+            of_kind(NodeKind::Aggregation, planted("all", 2, None), 0.8),
+        ],
+        vec![edge("r", Generates, "a"), edge("a", Aggregates, "all")],
+    )
+    .await;
+    for (named, expected) in [("a", "a"), ("all", "all")] {
+        let arguments = json!({ "graph_id": "g", "terminal_node_ids": [named] });
+        desk.done("reasoning_got_finalize", arguments).await;
+        assert_eq!(concluded(&desk, &json!("g")).await, [expected]);
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_can_be_worked_on_are_listed_though_none_is_active() {
+    let desk = Desk::new();
+    let mut nodes = vec![
+        planted("r", 0, None),
+        planted("a", 1, Some(0.4)),
+        planted("b", 1, Some(0.6)),
+        planted("c", 1, None),
+        planted("gone", 1, Some(0.9)),
+    ];
+    for node in &mut nodes {
+        node.is_active = false;
+        node.is_terminal = node.content == "text of b";
+        node.pruned = node.content == "text of gone";
+    }
+    nodes.extend((0..60).map(|number| GraphNode {
+        is_active: number == 59,
+        ..planted(&format!("n{number}"), 1, Some(0.1))
+    }));
+    plant(&desk, nodes, vec![]).await;
+    let state = desk
+        .done("reasoning_got_state", json!({ "graph_id": "g" }))
+        .await;
+    let ids = state["usable_node_ids"].as_array().unwrap();
+    assert_eq!(ids.len(), 50);
+    assert_eq!(ids[..3], [json!("n59"), json!("a"), json!("n0")]);
+    assert!(!ids.contains(&json!("gone")));
+    assert_eq!(state["active_node_ids"], json!(["n59"]));
+    assert_eq!(state["best_node_id"], "b");
+    assert_eq!(state["active_nodes"], 1);
+}
+
+#[tokio::test]
+async fn the_best_nodes_are_the_conclusions_and_stay_so() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, Some(1.0)),
+            planted("low", 1, Some(0.4)),
+            planted("tie", 1, Some(0.7)),
+            planted("deeper", 2, Some(0.7)),
+            planted("younger", 2, Some(0.7)),
+            planted("top", 1, Some(0.8)),
+            planted("none", 5, None),
+        ],
+        vec![],
+    )
+    .await;
+    for ids in [Value::Null, json!([]), Value::Null] {
+        let mut arguments = json!({ "graph_id": "g" });
+        if !ids.is_null() {
+            arguments["terminal_node_ids"] = ids;
+        }
+        let output = desk.done("reasoning_got_finalize", arguments).await;
+        assert_eq!(output["terminal_count"], 3);
+        let seen: Vec<_> = output["conclusions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["node_id"].as_str().unwrap())
+            .collect();
+        assert_eq!(seen, ["top", "deeper", "younger"]);
+        assert_eq!(
+            output["conclusions"][0],
+            json!({ "node_id": "top", "content": "text of top", "score": 0.8, "depth": 1, "node_type": "thought" })
+        );
+    }
+    let top = node(&desk, &json!("top")).await;
+    assert!(top.is_terminal && top.node_type == NodeKind::Thought);
+    let state = desk
+        .done("reasoning_got_state", json!({ "graph_id": "g" }))
+        .await;
+    assert_eq!(state["terminal_nodes"], 3);
+    assert_eq!(
+        state["terminal_node_ids"],
+        json!(["deeper", "younger", "top"])
+    );
+    assert_eq!(state["best_node_id"], "r");
+}
+
+#[tokio::test]
+async fn named_conclusions_are_marked_once_and_answered_again() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("a", 1, None),
+            planted("b", 1, None),
+        ],
+        vec![],
+    )
+    .await;
+    let arguments = json!({ "graph_id": "g", "terminal_node_ids": ["b", "a", "b"] });
+    let first = desk.done("reasoning_got_finalize", arguments.clone()).await;
+    assert_eq!(first["terminal_count"], 2);
+    let marked = stored(&desk, &json!("g")).await;
+    assert!(marked.0.iter().filter(|node| node.is_terminal).count() == 2);
+    let second = desk.done("reasoning_got_finalize", arguments).await;
+    assert_eq!(second, first);
+    assert_eq!(stored(&desk, &json!("g")).await, marked);
+
+    let root = json!({ "graph_id": "g", "terminal_node_ids": ["r"] });
+    let error = desk.refused("reasoning_got_finalize", root).await;
+    assert_eq!(error.code(), "Validation");
+    assert!(
+        error.to_string().contains("must not name the root"),
+        "{error}"
+    );
+    assert!(!node(&desk, &json!("r")).await.is_terminal);
+}
+
+#[tokio::test]
+async fn a_graph_without_scores_ends_with_its_deepest_nodes() {
+    let desk = Desk::new();
+    let mut expanded = planted("expanded", 2, None);
+    expanded.is_active = false;
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("a", 1, None),
+            expanded,
+            planted("b", 2, None),
+            planted("c", 2, None),
+        ],
+        vec![],
+    )
+    .await;
+    let output = desk
+        .done("reasoning_got_finalize", json!({ "graph_id": "g" }))
+        .await;
+    let ids: Vec<_> = output["conclusions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["node_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["b", "c"]);
+}
+
+#[tokio::test]
+async fn a_root_alone_is_a_conclusion_only_if_it_is_named() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let output = desk
+        .done("reasoning_got_finalize", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(output["terminal_count"], 0);
+    assert!(
+        output["note"]
+            .as_str()
+            .unwrap()
+            .contains("continue the root")
+    );
+    assert!(!node(&desk, root).await.is_terminal);
+    let arguments = json!({ "graph_id": id, "terminal_node_ids": [root] });
+    let output = desk.done("reasoning_got_finalize", arguments).await;
+    assert_eq!(output["conclusions"][0]["node_id"], *root);
+}
+
+#[tokio::test]
+async fn a_cycle_in_the_store_is_seen() {
+    for (edges, cyclic) in [
+        (
+            vec![
+                edge("r", Generates, "a"),
+                edge("a", Generates, "b"),
+                edge("r", Generates, "b"),
+            ],
+            false,
+        ),
+        (
+            vec![edge("a", Generates, "b"), edge("b", Contradicts, "a")],
+            true,
+        ),
+        (vec![edge("a", Refines, "a")], true),
+    ] {
+        let desk = Desk::new();
+        let nodes = vec![
+            planted("r", 0, None),
+            planted("a", 1, None),
+            planted("b", 2, None),
+        ];
+        plant(&desk, nodes, edges).await;
+        let state = desk
+            .done("reasoning_got_state", json!({ "graph_id": "g" }))
+            .await;
+        assert_eq!(state["has_cycle"], cyclic);
+        assert_eq!(state["max_depth"], 2);
+        assert_eq!(state["active_nodes"], 3);
+    }
+}
+
+#[tokio::test]
+async fn a_line_through_a_cycle_has_an_end() {
+    let desk = Desk::new();
+    plant(
+        &desk,
+        vec![
+            planted("r", 0, None),
+            planted("a", 1, None),
+            planted("b", 2, None),
+        ],
+        vec![edge("b", Generates, "a"), edge("a", Generates, "b")],
+    )
+    .await;
+    let arguments = json!({ "graph_id": "g", "node_id": "b", "k": 1 });
+    let output = desk.done("reasoning_got_generate", arguments).await;
+    assert_eq!(output["count"], 1);
+}
