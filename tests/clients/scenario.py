@@ -185,7 +185,7 @@ RULES = [
     }),
     rule([CONTINUE + ROUTED_GRAPH, "most direct next step"], continuation("Less weed, fewer fish.", "thought", 70)),
     rule([CONTINUE + ROUTED_GRAPH, "Question the assumption"], continuation("The heron can fly away.", "hypothesis", 60)),
-    rule([CONTINUE + ROUTED_GRAPH], continuation("Less weed; fewer fish!", "thought", 50)),
+    rule([CONTINUE + ROUTED_GRAPH], continuation("less WEED,  fewer fish!", "thought", 50)),
     rule([EXPLORE + COMPARED], {"thought": "Floods and fire.", "approaches": [
         approach("wood", "Wood bends with the flood.", 45), approach("steel", "Steel lasts.", 65),
     ], "recommended": 2, "relations": [], "confidence_percent": 63, "weakest_point": "price of steel"}),

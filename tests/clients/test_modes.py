@@ -183,7 +183,7 @@ async def test_checkpoints(connect: Connect, standin: Standin, era: str) -> None
         undone = await bench.call("reasoning_backtrack", checkpoint_id=back["undo_checkpoint_id"])
         assert undone["thought_id"] == second["thought_id"]
         listed = await bench.call("reasoning_checkpoint_list", session_id=session)
-        assert [it["kind"] for it in listed["checkpoints"]] == ["asked", "undo", "undo"]
+        assert [it["kind"] for it in listed["checkpoints"]] == ["undo", "undo", "asked"]
 
 
 async def test_divergent(connect: Connect, standin: Standin, era: str) -> None:
