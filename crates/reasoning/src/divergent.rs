@@ -65,13 +65,21 @@ impl Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The thought that holds the synthesis
     thought_id: ThoughtId,
+    /// Pass it to go on in this session
     session_id: SessionId,
+    /// The same text as `synthesis`
     content: String,
+    /// How sure the model is of the synthesis
     confidence: Score,
+    /// Perspectives that differ, each kept as a thought
     perspectives: Vec<Perspective>,
+    /// What the perspectives come to together
     synthesis: String,
+    /// `id` of the perspective with the highest novelty; null if none was rated
     most_novel: Option<ThoughtId>,
+    /// How many fewer came than were asked for; left out if none
     #[serde(skip_serializing_if = "Option::is_none")]
     perspectives_missing: Option<usize>,
     #[serde(flatten)]
@@ -80,10 +88,15 @@ pub struct Output {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Perspective {
+    /// The thought that holds it
     id: ThoughtId,
+    /// The stand it takes, in a few words
     viewpoint: String,
+    /// The reasoning from it
     content: String,
+    /// How far it is from what most would say; null if not rated
     novelty_score: Option<Score>,
+    /// How well it holds up; null if not rated
     viability: Option<Score>,
 }
 

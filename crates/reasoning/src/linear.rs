@@ -46,10 +46,15 @@ impl Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The new thought
     thought_id: ThoughtId,
+    /// Pass it to build on this thought
     session_id: SessionId,
+    /// The reasoning of the new thought
     content: String,
+    /// How sure the model is of it
     confidence: Score,
+    /// The thought it builds on; null for the first
     previous_thought: Option<ThoughtId>,
     #[serde(flatten)]
     doubt: Doubt,

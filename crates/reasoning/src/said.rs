@@ -34,8 +34,10 @@ impl Sure {
 // What an answer says when the model was less sure than the caller wants.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Doubt {
+    /// true if `confidence` is below the threshold asked for, else left out
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) below_threshold: Option<bool>,
+    /// What is most likely to be wrong; only below the threshold
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weakest_point: Option<String>,
 }

@@ -52,12 +52,19 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The mode to use; direct means to answer without one
     recommended_mode: Choice,
+    /// How sure the choice is
     confidence: Score,
+    /// Why this mode
     rationale: String,
+    /// How complex the problem is
     complexity: Score,
+    /// Other modes that would do, 3 at the most
     alternative_modes: Vec<Alternative>,
+    /// rules for a clear case, router if a model was asked
     decided_by: DecidedBy,
+    /// The tool of that mode; null for direct
     tool: Option<&'static str>,
     /// The answer of `tool`
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,8 +74,11 @@ pub struct Output {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Alternative {
+    /// The other mode
     mode: Choice,
+    /// How well it would do
     confidence: Score,
+    /// Why it would do; may be empty
     rationale: String,
 }
 

@@ -45,17 +45,28 @@ pub struct Input {
 /// What it answers. The thought is the one that is latest now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session that was taken back
     session_id: SessionId,
+    /// The checkpoint it was taken back to
     checkpoint_restored: CheckpointId,
+    /// Its name
     checkpoint_name: String,
+    /// The thought that is latest now; null if there is none
     thought_id: Option<ThoughtId>,
+    /// The text of that thought
     content: Option<String>,
+    /// How sure the model is of that thought
     confidence: Option<Score>,
+    /// The branch that is followed now; null if none is
     active_branch: Option<BranchId>,
+    /// The branch that `new_direction` opened; null without one
     new_branch_id: Option<BranchId>,
+    /// In a session of graphs, the node with the new thought; left out if none was added
     #[serde(skip_serializing_if = "Option::is_none")]
     new_node_id: Option<NodeId>,
+    /// How much was set aside
     set_aside: Counts,
+    /// How much that had been set aside is current again
     brought_back: Counts,
     /// Backtrack to it to undo this
     undo_checkpoint_id: CheckpointId,
@@ -66,8 +77,11 @@ pub struct Output {
 // How much was moved.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Counts {
+    /// Number of thoughts
     thoughts: u64,
+    /// Number of branches
     branches: u64,
+    /// Number of graph nodes
     nodes: u64,
 }
 

@@ -28,13 +28,20 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// Pass it to `reasoning_backtrack` to return here
     checkpoint_id: CheckpointId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// Its name
     name: String,
+    /// Its description; left out if none was given
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    /// The branch that is active here; null if none is
     branch_id: Option<BranchId>,
+    /// The latest thought here; null if there is none
     latest_thought: Option<ThoughtId>,
+    /// When it was made
     created_at: Timestamp,
 }
 

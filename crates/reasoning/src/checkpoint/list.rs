@@ -26,8 +26,11 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session they belong to
     session_id: SessionId,
+    /// Newest first
     checkpoints: Vec<Listed>,
+    /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -35,12 +38,18 @@ pub struct Output {
 // A checkpoint in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
+    /// Pass it to `reasoning_backtrack` to return there
     id: CheckpointId,
+    /// Its name
     name: String,
+    /// Its description; left out if there is none
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    /// The branch that was active there; null if none was
     branch_id: Option<BranchId>,
+    /// asked if someone made it, undo if a backtrack left this place
     kind: CheckpointKind,
+    /// When it was made
     created_at: Timestamp,
 }
 

@@ -42,13 +42,21 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph it belongs to
     graph_id: GraphId,
+    /// The session of the graph
     session_id: SessionId,
+    /// The new node
     aggregated_node_id: NodeId,
+    /// The merged insight
     content: String,
+    /// How sure the model is of it
     confidence: Score,
+    /// The nodes that were merged, each once
     source_nodes: Vec<NodeId>,
+    /// How they were brought together; null if the model did not say
     synthesis_approach: Option<String>,
+    /// Each disagreement, and how it was settled
     conflicts_resolved: Vec<String>,
 }
 

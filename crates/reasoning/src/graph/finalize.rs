@@ -34,10 +34,15 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph that was concluded
     graph_id: GraphId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// How many conclusions there are
     terminal_count: usize,
+    /// The nodes it ends with, as they were named, else the best first
     conclusions: Vec<Conclusion>,
+    /// What to do first; left out if there is a conclusion
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
@@ -45,10 +50,15 @@ pub struct Output {
 // A node the graph ends with.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Conclusion {
+    /// The node, now marked as terminal
     node_id: NodeId,
+    /// Its text
     content: String,
+    /// How good it is; null if never scored
     score: Option<Score>,
+    /// How deep it lies; a root is 0
     depth: i64,
+    /// root, thought, hypothesis, conclusion, aggregation, refinement or terminal
     #[schemars(with = "String")]
     node_type: NodeKind,
 }

@@ -31,12 +31,19 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph that grew
     graph_id: GraphId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// The node that was continued
     source_node_id: NodeId,
+    /// The new nodes
     continuations: Vec<Continuation>,
+    /// How many there are
     count: usize,
+    /// How many were left out because they had been said before
     duplicates_dropped: usize,
+    /// What went wrong, or that the graph is full; left out if neither
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }

@@ -25,11 +25,16 @@ use crate::{
 // One new node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Continuation {
+    /// The new node
     node_id: NodeId,
+    /// Its text
     content: String,
+    /// thought, hypothesis or conclusion
     #[schemars(with = "String")]
     node_type: NodeKind,
+    /// How sure the model is of it
     confidence: Score,
+    /// Why it is worth following; null if the model did not say
     rationale: Option<String>,
 }
 

@@ -36,11 +36,17 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The new graph
     graph_id: GraphId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// Its root, to continue from
     root_node_id: NodeId,
+    /// The text of the root
     content: String,
+    /// The default, as no model was asked
     confidence: Score,
+    /// The limits of the graph, given or default
     #[schemars(with = "Map<String, Value>")]
     config: Config,
 }
@@ -142,11 +148,17 @@ impl Start {
 /// A graph that was begun and grown in one call.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Grown {
+    /// The new graph
     pub(crate) graph_id: GraphId,
+    /// The session it belongs to
     pub(crate) session_id: SessionId,
+    /// Its root
     pub(crate) root_node_id: NodeId,
+    /// The new nodes that continue the root
     pub(crate) continuations: Vec<Continuation>,
+    /// How many there are
     pub(crate) count: usize,
+    /// What went wrong; left out if nothing did
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
 }

@@ -29,13 +29,21 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph that was pruned
     graph_id: GraphId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// How many nodes were pruned by this call
     pruned_count: usize,
+    /// How many are left
     remaining_count: usize,
+    /// Nodes with a lower score were pruned
     threshold_used: Score,
+    /// The nodes that were pruned by this call
     pruned_node_ids: Vec<NodeId>,
+    /// Of those left, how many have no score yet, the roots aside
     unscored_count: usize,
+    /// How to undo it; left out if nothing was pruned
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }

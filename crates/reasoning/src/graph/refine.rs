@@ -40,14 +40,23 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph it belongs to
     graph_id: GraphId,
+    /// The session of the graph
     session_id: SessionId,
+    /// The node that was to be improved
     original_node_id: NodeId,
+    /// The new node; null if the original was kept
     refined_node_id: Option<NodeId>,
+    /// The text that was kept
     content: String,
+    /// Its score
     confidence: Score,
+    /// What was improved; empty if the original was kept
     improvements_made: Vec<String>,
+    /// Score of the new text less that of the original; 0 if it did not change
     quality_delta: f64,
+    /// Which of both scored better; the original if equal
     kept: Kept,
 }
 

@@ -31,22 +31,34 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph it belongs to
     graph_id: GraphId,
+    /// The session of the graph
     session_id: SessionId,
+    /// The node that was scored
     node_id: NodeId,
+    /// Mean of the four measures, kept as its score
     overall_score: Score,
+    /// The four measures
     breakdown: Breakdown,
+    /// Why; null if the model did not say
     rationale: Option<String>,
+    /// What is most wrong with it; null if the model did not say
     weakest_point: Option<String>,
+    /// true if good enough to conclude with: 0.8 or more, and no root
     is_terminal_candidate: bool,
 }
 
 // The four measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Breakdown {
+    /// How much it helps with the problem
     relevance: Score,
+    /// Whether it is true and follows from what leads to it
     validity: Score,
+    /// How far it goes beneath the surface
     depth: Score,
+    /// What it adds to what leads to it
     novelty: Score,
 }
 

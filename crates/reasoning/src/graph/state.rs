@@ -29,22 +29,38 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The graph
     graph_id: GraphId,
+    /// The session it belongs to
     session_id: SessionId,
+    /// Nodes that were not pruned
     node_count: usize,
+    /// Edges between these nodes
     edge_count: usize,
+    /// Depth of the deepest of these nodes; a root is 0
     max_depth: i64,
+    /// How many were not continued, merged, improved or concluded with yet
     active_nodes: usize,
+    /// How many are marked as conclusions
     terminal_nodes: usize,
+    /// Whether edges lead back to where they began
     has_cycle: bool,
+    /// How many were pruned
     pruned_nodes: usize,
+    /// The problem the graph is about; null if none was given
     problem: Option<String>,
+    /// The limits of the graph
     #[schemars(with = "Map<String, Value>")]
     config: Config,
+    /// The node with the highest score; null if none has one
     best_node_id: Option<NodeId>,
+    /// Nodes to work on: active ones first, conclusions last, the better first; 50 at the most
     usable_node_ids: Vec<NodeId>,
+    /// Where the graph begins; 50 at the most
     root_node_ids: Vec<NodeId>,
+    /// The active nodes, oldest first; 50 at the most
     active_node_ids: Vec<NodeId>,
+    /// The conclusions, oldest first; 50 at the most
     terminal_node_ids: Vec<NodeId>,
 }
 

@@ -44,23 +44,39 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session that was evaluated
     session_id: SessionId,
+    /// How many thoughts it has, without those set aside
     total_thoughts: usize,
     /// The newest that were counted
     thoughts_examined: usize,
+    /// Mean confidence of the thoughts examined; null without any
     average_confidence: Option<Score>,
+    /// How the confidence went; null for fewer than two thoughts
     confidence_course: Option<Course>,
+    /// How many of the thoughts examined are of each mode
     mode_distribution: BTreeMap<String, usize>,
+    /// Share of thoughts that build on an earlier one, of those that could
     linkage: Score,
+    /// What was noted to contradict each other, 20 at the most
     contradictions: Vec<Contradiction>,
+    /// How many branches it has, of each kind
     branches: Branches,
+    /// How much there is in its graphs
     graphs: Graphs,
+    /// How well it hangs together: mean of what was counted and what the model judged
     coherence_score: Score,
+    /// How good the model finds it; null if not rated
     quality_score: Option<Score>,
+    /// The model's judgement, in a few sentences
     assessment: String,
+    /// What is good about the reasoning
     strengths: Vec<String>,
+    /// What is wrong with it
     weaknesses: Vec<String>,
+    /// What to do next
     recommendations: Vec<String>,
+    /// How sure the model is of its judgement
     confidence: Score,
 }
 

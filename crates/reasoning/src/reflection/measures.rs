@@ -53,8 +53,9 @@ pub(super) struct Facts {
 /// How the confidence went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Course {
+    /// The last third against the first
     pub(super) trend: Trend,
-    /// By how much it rises from one thought to the next.
+    /// By how much it rises from one thought to the next
     slope: f64,
 }
 
@@ -69,33 +70,47 @@ pub(super) enum Trend {
 /// Two things that can't both be right, as someone noted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Contradiction {
+    /// A branch or node
     pub(super) from: String,
+    /// The branch or node that it contradicts
     pub(super) to: String,
+    /// Name of the branch, or beginning of the node
     from_name: Option<String>,
+    /// The same for `to`
     to_name: Option<String>,
+    /// Why they contradict each other; null if nobody said
     reason: Option<String>,
 }
 
 /// How many branches there are, of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Branches {
+    /// All of them
     total: usize,
+    /// Those still followed
     open: usize,
+    /// Those marked as completed
     completed: usize,
+    /// Those marked as abandoned
     abandoned: usize,
-    /// Open ones with nothing beyond their opening.
+    /// Open ones with nothing beyond their opening
     never_continued: usize,
 }
 
 /// How much there is in graphs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Graphs {
+    /// How many graphs there are
     total: usize,
-    /// Those not pruned.
+    /// Nodes that were not pruned
     pub(super) nodes: usize,
+    /// Of these nodes, those with a score
     scored: usize,
+    /// Their share; null without nodes
     scored_share: Option<Score>,
+    /// Of these nodes, those marked as conclusions
     terminal: usize,
+    /// How many nodes were pruned
     pruned: usize,
 }
 

@@ -49,19 +49,33 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The thought that holds the judgement
     thought_id: ThoughtId,
+    /// Pass it to go on in this session
     session_id: SessionId,
+    /// The judgement, in a few sentences
     content: String,
+    /// How sure the model is of its judgement
     confidence: Score,
+    /// What is good about the subject
     strengths: Vec<String>,
+    /// What is wrong with it
     weaknesses: Vec<String>,
+    /// What would make it better
     recommendations: Vec<String>,
+    /// The subject, written anew; null if that was no better
     improved_reasoning: Option<String>,
+    /// The thought that holds `improved_reasoning`
     improved_thought_id: Option<ThoughtId>,
+    /// The thought that was reflected on; null for a given text
     reflected_thought_id: Option<ThoughtId>,
+    /// How good the subject is; null if not rated
     quality_before: Option<Score>,
+    /// How good `improved_reasoning` is; null without one, or if not rated
     quality_after: Option<Score>,
+    /// How many rounds of reflection there were
     iterations: usize,
+    /// Said if only the beginning of the subject was looked at
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }

@@ -40,12 +40,19 @@ impl From<End> for BranchState {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session it belongs to
     session_id: SessionId,
+    /// The branch that was marked
     branch_id: BranchId,
+    /// Its approach in a few words
     name: Option<String>,
+    /// What it is now
     state: BranchState,
+    /// What it was before
     previous_state: BranchState,
+    /// How sure the model was when it opened the branch
     confidence: Score,
+    /// Other branches of the session that are still active
     open_branches: Vec<BranchId>,
 }
 

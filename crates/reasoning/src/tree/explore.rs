@@ -53,14 +53,23 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The thought that compares the approaches
     thought_id: ThoughtId,
+    /// Pass it to go on in this session
     session_id: SessionId,
+    /// The branch that was explored from
     branch_id: BranchId,
+    /// What the problem turns on, and how the approaches compare
     content: String,
+    /// How sure the model is of its recommendation
     confidence: Score,
+    /// How many branches were opened
     branches_explored: usize,
+    /// The most promising of the new branches
     recommended_branch: BranchId,
+    /// The new branches, one for each approach
     branches: Vec<Opened>,
+    /// How the new branches bear on each other; left out if the model named nothing
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cross_references: Vec<Reference>,
     #[serde(flatten)]
@@ -70,21 +79,31 @@ pub struct Output {
 // A branch that was opened.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Opened {
+    /// The new branch
     id: BranchId,
+    /// Its first thought
     thought_id: ThoughtId,
+    /// The approach in a few words
     name: String,
+    /// The reasoning of the approach
     content: String,
+    /// Why it is worth following; may be empty
     rationale: String,
+    /// How sure the model is of it
     confidence: Score,
 }
 
 // How one of them bears on another.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Reference {
+    /// The branch that bears on the other
     pub(super) from: BranchId,
+    /// The other branch
     pub(super) to: BranchId,
+    /// How `from` bears on `to`
     #[serde(rename = "type")]
     pub(super) kind: RefKind,
+    /// Why; left out if the model did not say
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
 }

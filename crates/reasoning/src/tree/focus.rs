@@ -21,14 +21,21 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session it belongs to
     session_id: SessionId,
+    /// The branch that is active now
     branch_id: BranchId,
+    /// Its approach in a few words
     name: Option<String>,
+    /// Always active now
     state: BranchState,
+    /// How sure the model was when it opened the branch
     confidence: Score,
     /// The branch's latest thought
     content: Option<String>,
+    /// The branch that was active before; null if none was
     previous_branch: Option<BranchId>,
+    /// true if it had been completed or abandoned
     reopened: bool,
 }
 

@@ -30,10 +30,15 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// The session they belong to
     session_id: SessionId,
+    /// The branch that is followed now; null if none is
     active_branch: Option<BranchId>,
+    /// Oldest first
     branches: Vec<Listed>,
+    /// How branches bear on each other, all pages together
     cross_references: Vec<Reference>,
+    /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -41,14 +46,23 @@ pub struct Output {
 // A branch in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
+    /// The branch
     id: BranchId,
+    /// The branch it grew from; null for a root
     parent_id: Option<BranchId>,
+    /// Its approach in a few words
     name: Option<String>,
+    /// Whether it is still followed
     state: BranchState,
+    /// How sure the model was when it opened the branch
     confidence: Score,
+    /// Higher is to be followed first; recommended branches have more
     priority: i64,
+    /// How many thoughts are on it
     thoughts: u64,
+    /// Its first thought, cut; `reasoning_get` gives it whole
     content: Option<String>,
+    /// Why it is worth following, cut; null if the model did not say
     rationale: Option<String>,
 }
 

@@ -52,12 +52,17 @@ enum Format {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// What the id names: session, thought, branch, node or graph
     kind: &'static str,
+    /// The session it belongs to, or that it is
     session_id: SessionId,
+    /// It and what belongs to it; only with format data
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    /// The Markdown or the Mermaid diagram; only with those formats
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// `offset` of the next part; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }

@@ -37,7 +37,9 @@ pub struct Input {
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    /// What was found, best match first
     results: Vec<Hit>,
+    /// true if there is more than `limit` allowed, else left out
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more: bool,
 }
@@ -45,15 +47,24 @@ pub struct Output {
 // Something that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Hit {
+    /// thought or node
     kind: &'static str,
+    /// The thought or node; `reasoning_get` gives it whole
     id: String,
+    /// The session it belongs to
     session_id: SessionId,
+    /// The graph of a node; left out for a thought
     #[serde(skip_serializing_if = "Option::is_none")]
     graph_id: Option<GraphId>,
+    /// How it was thought; got for nodes
     mode: Mode,
+    /// The text around the words that were found
     excerpt: String,
+    /// Confidence of a thought, score of a node; null if not scored
     confidence: Option<Score>,
+    /// When it was thought
     created_at: Timestamp,
+    /// true if a backtrack set it aside, else left out
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     set_aside: bool,
 }

@@ -51,12 +51,16 @@ enum Action {
 pub struct Output {
     /// Newest first
     sessions: Vec<Listed>,
+    /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
+    /// true after a rename, else left out
     #[serde(skip_serializing_if = "Option::is_none")]
     renamed: Option<bool>,
+    /// Whether it was deleted; only with action delete
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<bool>,
+    /// What was or was not deleted, and what to do
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
@@ -64,14 +68,21 @@ pub struct Output {
 // A session in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
+    /// Pass it to a tool to continue the session
     session_id: SessionId,
+    /// What it is about; null if untitled
     title: Option<String>,
+    /// The mode it began with
     mode: Mode,
+    /// How many thoughts it has; only in a list
     #[serde(skip_serializing_if = "Option::is_none")]
     thoughts: Option<u64>,
+    /// How many graph nodes it has; only in a list
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<u64>,
+    /// When it began
     created_at: Timestamp,
+    /// When it last changed
     updated_at: Timestamp,
 }
 

@@ -120,7 +120,7 @@ async fn hostile_text_stays_inside_its_tag() {
 }
 
 #[test]
-fn the_tools_as_clients_see_them() {
+fn the_tools_as_the_documentation_shows_them() {
     let desk = Desk::new();
     let mut text = String::new();
     for name in [
@@ -144,8 +144,5 @@ fn the_tools_as_clients_see_them() {
         )
         .unwrap();
     }
-    // All tools together stay under 5,000 tokens.
-    let tokens = deliberate_core::approximate_tokens(&text);
-    assert!(tokens < 2_200, "{tokens}");
     insta::assert_snapshot!(text);
 }
