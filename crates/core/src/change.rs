@@ -122,7 +122,7 @@ pub struct NodeMarks {
     pub is_active: Option<bool>,
     /// Whether it is a conclusion.
     pub is_terminal: Option<bool>,
-    /// Fields that join those of its metadata.
+    /// Fields that join those of its metadata; one that is null goes away.
     pub notes: Option<Value>,
 }
 

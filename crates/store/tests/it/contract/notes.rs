@@ -127,6 +127,8 @@ pub(crate) async fn fractions_and_large_numbers_keep_all_digits(it: Fixture) {
         0.1 + 0.2,
         1.0 / 3.0,
         0.123_456_789_012_345_67,
+        // Read without care it comes back as …2504.
+        -516_039_863.321_250_44,
         5e-324,
         f64::MIN_POSITIVE,
         f64::MAX,
