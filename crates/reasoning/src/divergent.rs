@@ -16,7 +16,7 @@ use crate::{
     given::listed,
     prompt::{Asking, Freedom, bound_list},
     said::{Doubt, Sure, any_text, fitting, gist, says_nothing, something},
-    session::{Home, WorksOn, known, metadata, open},
+    session::{Home, WorksOn, known_if_named, metadata, open},
 };
 
 /// How many perspectives there are if the caller does not say.
@@ -200,22 +200,19 @@ impl Tool for Divergent {
             title: "Look from several sides",
             description: "Creative reasoning that generates novel perspectives and unconventional \
                           solutions, challenges assumptions and synthesizes them.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = match &input.session_id {
-            Some(id) => Some(known(id, WorksOn::Mode(Mode::Divergent), call).await?),
-            None => None,
-        };
+        let session = known_if_named(
+            input.session_id.as_ref(),
+            WorksOn::Mode(Mode::Divergent),
+            call,
+        )
+        .await?;
         look(input, session, call).await
     }
 }

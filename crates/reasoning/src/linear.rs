@@ -13,7 +13,7 @@ use crate::{
     context::{Past, open_standing},
     prompt::{Asking, Freedom},
     said::{Doubt, Sure, any_text, something},
-    session::{Home, WorksOn, known, metadata, open, thread_of},
+    session::{Home, WorksOn, known_if_named, metadata, open, thread_of},
 };
 
 /// `reasoning_linear`.
@@ -122,22 +122,15 @@ impl Tool for Linear {
             title: "Think one step",
             description: "Single-pass sequential reasoning: process a thought and get the logical \
                           continuation or analysis. Pass session_id to build on earlier steps.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = match &input.session_id {
-            Some(id) => Some(known(id, WorksOn::Mode(Mode::Linear), call).await?),
-            None => None,
-        };
+        let session =
+            known_if_named(input.session_id.as_ref(), WorksOn::Mode(Mode::Linear), call).await?;
         step(input, session, call).await
     }
 }

@@ -33,6 +33,18 @@ pub(crate) async fn known(
     }
 }
 
+/// The same, where a call that names none begins one.
+pub(crate) async fn known_if_named(
+    id: Option<&SessionId>,
+    works_on: WorksOn,
+    call: &Call,
+) -> Result<Option<Session>, ToolError> {
+    match id {
+        Some(id) => Ok(Some(known(id, works_on, call).await?)),
+        None => Ok(None),
+    }
+}
+
 /// The session a step belongs to.
 pub(crate) struct Home {
     pub(crate) session: Session,

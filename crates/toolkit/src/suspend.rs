@@ -48,12 +48,7 @@ impl Resume {
             title: "Resume a suspended call",
             description: "Continues a call that answered needs_reply: think about each ask, then \
                           pass its id and your replies. Gives that call's answer.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::MARKS,
             thinks: true,
             limits: Limits::default(),
         }

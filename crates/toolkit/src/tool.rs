@@ -62,6 +62,36 @@ pub struct Annotations {
     pub open_world: bool,
 }
 
+impl Annotations {
+    /// It only reads.
+    pub const READS: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
+
+    /// It adds something here.
+    pub const ADDS: Self = Self {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
+
+    /// It marks something here; again is the same.
+    pub const MARKS: Self = Self {
+        idempotent: true,
+        ..Self::ADDS
+    };
+
+    /// It asks a model, and adds what comes of it.
+    pub const THINKS: Self = Self {
+        open_world: true,
+        ..Self::ADDS
+    };
+}
+
 /// What a tool may take, within what the settings allow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {

@@ -20,7 +20,7 @@ use crate::{
     prompt::{Asking, Freedom},
     reflection,
     said::{Sure, fitting, or_none, says_nothing},
-    session::{WorksOn, known},
+    session::{WorksOn, known_if_named},
     tree::{self, Explore},
 };
 use choice::{Choice, Forward};
@@ -162,12 +162,7 @@ impl Tool for Auto {
             title: "Choose a way to think",
             description: "Select the most appropriate reasoning mode for the content; with run, \
                           use it at once.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }
@@ -176,10 +171,7 @@ impl Tool for Auto {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let content = call.checked_content("content", &input.content)?;
         let hints = listed("hints", input.hints, call)?;
-        let session = match &input.session_id {
-            Some(id) => Some(known(id, WorksOn::Any, call).await?),
-            None => None,
-        };
+        let session = known_if_named(input.session_id.as_ref(), WorksOn::Any, call).await?;
         let mut output = choose(content, &hints, session.as_ref(), call).await?;
         if input.run != Some(true) {
             return Ok(Outcome {

@@ -140,12 +140,7 @@ impl Tool for Backtrack {
             description: "Restore from a checkpoint and explore alternative reasoning paths: later \
                           steps are set aside (kept as history), and new_direction opens a branch \
                           from there. Can be undone.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

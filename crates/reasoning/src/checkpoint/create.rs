@@ -55,12 +55,7 @@ impl Tool for CheckpointCreate {
             title: "Make a checkpoint",
             description: "Create a checkpoint at the current reasoning state, to return to later \
                           with reasoning_backtrack.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: false,
-            },
+            annotations: Annotations::ADDS,
             thinks: false,
             limits: Limits::default(),
         }

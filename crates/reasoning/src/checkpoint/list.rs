@@ -76,12 +76,7 @@ impl Tool for CheckpointList {
             title: "List checkpoints",
             description: "List all checkpoints available for a session, newest first; kind undo is \
                           the place a backtrack left.",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::READS,
             thinks: false,
             limits: Limits::default(),
         }

@@ -10,14 +10,12 @@ use deliberate_core::{
     SessionId,
 };
 use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{
-    THINKS, any_text, load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown,
-};
+use super::{any_text, load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown};
 use crate::{
     prompt::{Asking, Freedom},
     said::{Sure, fitting, some_things, something},
@@ -127,7 +125,7 @@ impl Tool for GotAggregate {
             name: "reasoning_got_aggregate",
             title: "Merge nodes",
             description: "Merge multiple reasoning nodes into a unified insight.",
-            annotations: THINKS,
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

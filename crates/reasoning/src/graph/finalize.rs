@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 
 use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Score, SessionId};
-use deliberate_toolkit::{About, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    MARKS,
     load::{Whole, is_root},
     mark,
     rank::{better_first, rating},
@@ -73,7 +72,7 @@ impl Tool for GotFinalize {
             title: "Conclude a graph",
             description: "Mark terminal nodes and retrieve final conclusions from the reasoning \
                           graph.",
-            annotations: MARKS,
+            annotations: Annotations::MARKS,
             thinks: false,
             limits: Limits::default(),
         }

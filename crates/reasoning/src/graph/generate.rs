@@ -1,12 +1,11 @@
 //! `reasoning_got_generate`: a node is continued in several ways at once.
 
 use deliberate_core::{Change, GraphId, GraphNode, NodeId, Requirement, SessionId};
-use deliberate_toolkit::{About, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    THINKS,
     grow::{Continuation, Growth, Source, Way, think},
     load::Whole,
     problem, rest,
@@ -57,7 +56,7 @@ impl Tool for GotGenerate {
             name: "reasoning_got_generate",
             title: "Continue a node",
             description: "Generate k diverse continuations from a node in the reasoning graph.",
-            annotations: THINKS,
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

@@ -13,7 +13,7 @@ use super::{
     grow::{Continuation, Growth, Source, Way, think},
     new_node,
 };
-use crate::session::{Home, WorksOn, known};
+use crate::session::{Home, WorksOn, known_if_named};
 
 /// `reasoning_got_init`.
 pub struct GotInit;
@@ -61,22 +61,15 @@ impl Tool for GotInit {
             title: "Begin a graph of thoughts",
             description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
                           problems whose partial answers are compared, merged and improved.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: false,
-            },
+            annotations: Annotations::ADDS,
             thinks: false,
             limits: Limits::default(),
         }
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = match &input.session_id {
-            Some(id) => Some(known(id, WorksOn::Mode(Mode::Got), call).await?),
-            None => None,
-        };
+        let session =
+            known_if_named(input.session_id.as_ref(), WorksOn::Mode(Mode::Got), call).await?;
         let config = Config::from(input.config.unwrap_or_default());
         let problem = input.problem.as_deref();
         let start = Start::new(&input.content, problem, config, session, call)?;

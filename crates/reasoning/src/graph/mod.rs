@@ -20,7 +20,7 @@ mod state;
 use deliberate_core::{
     Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, NodeMarks, Score,
 };
-use deliberate_toolkit::{Annotations, Call, ToolError};
+use deliberate_toolkit::{Call, ToolError};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -37,22 +37,6 @@ pub use state::GotState;
 
 pub(crate) use direction::take_direction;
 pub(crate) use init::start_and_grow;
-
-/// What a tool that thinks about a graph does to the world.
-const THINKS: Annotations = Annotations {
-    read_only: false,
-    destructive: false,
-    idempotent: false,
-    open_world: true,
-};
-
-/// What a tool that only marks nodes does: again is the same.
-const MARKS: Annotations = Annotations {
-    read_only: false,
-    destructive: false,
-    idempotent: true,
-    open_world: false,
-};
 
 /// The problem a call is about: the one it names, else the one the graph was made for.
 fn problem<'a>(

@@ -5,14 +5,11 @@
 use std::collections::{HashMap, HashSet};
 
 use deliberate_core::{Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, Score, SessionId};
-use deliberate_toolkit::{About, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    MARKS,
-    load::{Whole, is_root, is_structure},
-};
+use super::load::{Whole, is_root, is_structure};
 
 /// `reasoning_got_prune`.
 pub struct GotPrune;
@@ -58,7 +55,7 @@ impl Tool for GotPrune {
             title: "Prune a graph",
             description: "Remove low-scoring nodes, and what grew from them alone, from the \
                           reasoning graph. They stay stored.",
-            annotations: MARKS,
+            annotations: Annotations::MARKS,
             thinks: false,
             limits: Limits::default(),
         }

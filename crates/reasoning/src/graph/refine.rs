@@ -7,13 +7,13 @@ use deliberate_core::{
     SessionId,
 };
 use deliberate_thinker::ThinkError;
-use deliberate_toolkit::{About, Call, Limits, Outcome, Thinking, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    THINKS, any_text,
+    any_text,
     load::Whole,
     mark, new_edge, new_node, note, problem, rounded,
     score::{self, Judgement},
@@ -108,7 +108,7 @@ impl Tool for GotRefine {
             title: "Improve a node",
             description: "Improve a reasoning node through self-critique and refinement; keeps \
                           the better of both by score.",
-            annotations: THINKS,
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use deliberate_core::{GraphId, ModelScore, NodeId, NodeMarks, Percent, Score, SessionId};
 use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{THINKS, any_text, load::Whole, mark, problem, rounded, shown::Around};
+use super::{any_text, load::Whole, mark, problem, rounded, shown::Around};
 use crate::prompt::{Asking, Freedom};
 
 /// From this score on a node may be where the graph ends.
@@ -198,7 +198,7 @@ impl Tool for GotScore {
             name: "reasoning_got_score",
             title: "Score a node",
             description: "Score a node's quality based on relevance, validity, depth, and novelty.",
-            annotations: THINKS,
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

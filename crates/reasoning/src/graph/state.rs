@@ -74,12 +74,7 @@ impl Tool for GotState {
             title: "Look at a graph",
             description: "Get the current state of the reasoning graph including node counts and \
                           structure.",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::READS,
             thinks: false,
             limits: Limits::default(),
         }

@@ -152,12 +152,7 @@ impl Tool for Reflection {
             title: "Reflect on a thought",
             description: "Meta-cognitive reasoning: evaluates strengths and weaknesses of a thought \
                           or text, gives recommendations and an improved version.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     context::{Past, best_node, latest_thought, line, open_standing, standing},
-    session::{WorksOn, known},
+    session::{WorksOn, known, known_if_named},
 };
 
 /// What is reflected on, and what it stands on.
@@ -52,10 +52,7 @@ impl Subject {
             (Some(content), None, id) => {
                 // Before the session is looked for: nothing is read for nothing.
                 call.checked_content("content", &content)?;
-                let session = match id {
-                    Some(id) => Some(known(id, WorksOn::Any, call).await?),
-                    None => None,
-                };
+                let session = known_if_named(id, WorksOn::Any, call).await?;
                 Self::given(content, session, call).await
             }
         }

@@ -66,12 +66,7 @@ impl Tool for TreeComplete {
             title: "Close a branch",
             description: "Mark a branch as completed or abandoned. It takes no more thoughts until \
                           reasoning_tree_focus reopens it.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::MARKS,
             thinks: false,
             limits: Limits::default(),
         }

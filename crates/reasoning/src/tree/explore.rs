@@ -3,21 +3,20 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, CrossRef, Mode, RefKind, Requirement, Score, Session,
-    SessionId, Thought, ThoughtId, cut_to_chars,
+    Branch, BranchId, BranchState, Mode, RefKind, Score, Session, SessionId, ThoughtId,
+    cut_to_chars,
 };
 use deliberate_thinker::Ask;
 use deliberate_toolkit::{About, Annotations, Call, Kind, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
-use super::with_branches;
+use super::{answer::Exploration, grow::grow, with_branches};
 use crate::{
     context::{Past, line},
     prompt::{Asking, Freedom, bound_list},
-    said::{Doubt, Sure, any_text, fitting, gist, or_none, something},
-    session::{Home, metadata},
+    said::Doubt,
+    session::Home,
 };
 
 /// `reasoning_tree`.
@@ -27,10 +26,10 @@ pub struct Tree;
 const BRANCHES: usize = 4;
 
 /// Fewer than this is no choice.
-const LEAST_BRANCHES: usize = 2;
+pub(super) const LEAST_BRANCHES: usize = 2;
 
 /// A branch's name is read in a list.
-const NAME_CHARS: usize = 80;
+pub(super) const NAME_CHARS: usize = 80;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,43 +53,43 @@ pub struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The thought that compares the approaches
-    thought_id: ThoughtId,
+    pub(super) thought_id: ThoughtId,
     /// Pass it to go on in this session
-    session_id: SessionId,
+    pub(super) session_id: SessionId,
     /// The branch that was explored from
-    branch_id: BranchId,
+    pub(super) branch_id: BranchId,
     /// What the problem turns on, and how the approaches compare
-    content: String,
+    pub(super) content: String,
     /// How sure the model is of its recommendation
-    confidence: Score,
+    pub(super) confidence: Score,
     /// How many branches were opened
-    branches_explored: usize,
+    pub(super) branches_explored: usize,
     /// The most promising of the new branches
-    recommended_branch: BranchId,
+    pub(super) recommended_branch: BranchId,
     /// The new branches, one for each approach
-    branches: Vec<Opened>,
+    pub(super) branches: Vec<Opened>,
     /// How the new branches bear on each other; left out if the model named nothing
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    cross_references: Vec<Reference>,
+    pub(super) cross_references: Vec<Reference>,
     #[serde(flatten)]
-    doubt: Doubt,
+    pub(super) doubt: Doubt,
 }
 
 // A branch that was opened.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Opened {
+pub(super) struct Opened {
     /// The new branch
-    id: BranchId,
+    pub(super) id: BranchId,
     /// Its first thought
-    thought_id: ThoughtId,
+    pub(super) thought_id: ThoughtId,
     /// The approach in a few words
-    name: String,
+    pub(super) name: String,
     /// The reasoning of the approach
-    content: String,
+    pub(super) content: String,
     /// Why it is worth following; may be empty
-    rationale: String,
+    pub(super) rationale: String,
     /// How sure the model is of it
-    confidence: Score,
+    pub(super) confidence: Score,
 }
 
 // How one of them bears on another.
@@ -106,98 +105,6 @@ pub(super) struct Reference {
     /// Why; left out if the model did not say
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-}
-
-/// What the model is asked for.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = [
-    "thought", "approaches", "recommended", "relations", "confidence_percent", "weakest_point",
-]))]
-struct Exploration {
-    /// What the problem turns on, and how the approaches compare
-    #[serde(deserialize_with = "something")]
-    #[schemars(length(min = 1))]
-    thought: String,
-    #[serde(deserialize_with = "several", alias = "branches")]
-    approaches: Vec<Approach>,
-    /// The number of the best approach, from 1
-    #[serde(default, deserialize_with = "or_none")]
-    #[schemars(with = "usize", range(min = 1))]
-    recommended: Option<usize>,
-    #[serde(default, deserialize_with = "fitting")]
-    relations: Vec<Relation>,
-    #[serde(flatten)]
-    sure: Sure,
-    /// What is most likely to be wrong with the recommendation
-    #[serde(default, deserialize_with = "any_text")]
-    #[schemars(with = "String", length(max = 300))]
-    weakest_point: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["name", "thought", "rationale", "confidence_percent"]))]
-struct Approach {
-    /// A few words
-    #[serde(default, deserialize_with = "any_text")]
-    #[schemars(with = "String", length(max = 80))]
-    name: Option<String>,
-    /// The reasoning of this approach
-    #[serde(deserialize_with = "something", alias = "content")]
-    #[schemars(length(min = 1))]
-    thought: String,
-    /// Why it is worth following
-    #[serde(default, deserialize_with = "any_text")]
-    #[schemars(with = "String")]
-    rationale: Option<String>,
-    #[serde(flatten)]
-    sure: Sure,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Relation {
-    /// The number of an approach, from 1
-    from: usize,
-    /// The number of another
-    to: usize,
-    kind: RefKind,
-    reason: Option<String>,
-}
-
-impl Exploration {
-    /// Leaves out what is more than was asked for, but not what is recommended.
-    fn keep_only(&mut self, most: usize) {
-        let best = self.recommended.and_then(|number| number.checked_sub(1));
-        if let Some(best) = best.filter(|best| (most..self.approaches.len()).contains(best)) {
-            let last = most.saturating_sub(1);
-            self.approaches.swap(last, best);
-            for number in self
-                .relations
-                .iter_mut()
-                .flat_map(|it| [&mut it.from, &mut it.to])
-            {
-                if *number == best + 1 {
-                    *number = last + 1;
-                } else if *number == last + 1 {
-                    *number = best + 1;
-                }
-            }
-            self.recommended = Some(last + 1);
-        }
-        self.approaches.truncate(most);
-    }
-}
-
-/// A choice of approaches. One alone is asked for again.
-fn several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
-    let approaches: Vec<Approach> = fitting(deserializer)?;
-    let kinds: std::collections::HashSet<_> =
-        approaches.iter().map(|it| gist(&it.thought)).collect();
-    if kinds.len() < LEAST_BRANCHES {
-        return Err(de::Error::custom(
-            "`approaches` must hold at least two that differ",
-        ));
-    }
-    Ok(approaches)
 }
 
 /// What the ask shows.
@@ -229,12 +136,7 @@ impl Tool for Tree {
             description: "Branching exploration: 2-4 distinct approaches to a problem, each kept as \
                           a branch, and the most promising one recommended. Pass session_id and \
                           branch_id to go deeper into one of them.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: false,
-                open_world: true,
-            },
+            annotations: Annotations::THINKS,
             thinks: true,
             limits: Limits::default(),
         }
@@ -359,217 +261,4 @@ async fn past(
     };
     let latest = latest.first().map(|thought| &thought.id);
     Ok(line(latest, call).await?)
-}
-
-/// The branches that grow from what the model found.
-fn grow(
-    this: &Explore,
-    home: &Home,
-    base: Option<Branch>,
-    parent: Option<ThoughtId>,
-    found: Exploration,
-    call: &Call,
-) -> Outcome<Output> {
-    let mut changes = home.changes();
-    let confidence = found.sure.score();
-    let base = if let Some(base) = base {
-        changes.push(Change::Require(Requirement::OpenBranch(base.id.clone())));
-        base
-    } else {
-        let root = branch("root", None, confidence, home, call);
-        changes.push(Change::AddBranch(root.clone()));
-        changes.push(Change::FollowBranch {
-            session_id: home.id(),
-            branch_id: Some(root.id.clone()),
-            at: call.now(),
-        });
-        root
-    };
-    let fork = thought(&base.id, parent, &found.thought, confidence, home, call);
-    let fork = Thought {
-        input: Some(this.content.clone()),
-        metadata: metadata([("weakest_point", json!(found.weakest_point))]),
-        ..fork
-    };
-    let fork_id = fork.id.clone();
-    changes.push(Change::AddThought(fork));
-    let (opened, numbers) = open(&found.approaches, &base, &fork_id, home, &mut changes, call);
-    let best = found
-        .recommended
-        .and_then(|number| at(&numbers, number))
-        .unwrap_or_else(|| most_confident(&opened));
-    let cross_references = refer(found.relations, &opened, &numbers, &mut changes, call);
-    let recommended = opened.get(best).map(|branch| branch.id.clone());
-    prefer(recommended.as_ref(), &mut changes);
-    let output = Output {
-        thought_id: fork_id,
-        session_id: home.id(),
-        content: found.thought,
-        confidence,
-        branches_explored: opened.len(),
-        recommended_branch: recommended.unwrap_or_else(|| base.id.clone()),
-        branch_id: base.id,
-        branches: opened,
-        cross_references,
-        doubt: Doubt::of(this.threshold, confidence, found.weakest_point.as_deref()),
-    };
-    Outcome {
-        output,
-        changes,
-        session: Some(home.id()),
-    }
-}
-
-/// Opens a branch for each approach; those that repeat another are left out. Also tells which
-/// branch each of the model's numbers came to.
-fn open(
-    approaches: &[Approach],
-    base: &Branch,
-    fork: &ThoughtId,
-    home: &Home,
-    changes: &mut Vec<Change>,
-    call: &Call,
-) -> (Vec<Opened>, Vec<usize>) {
-    let mut opened: Vec<Opened> = Vec::new();
-    let mut numbers = Vec::new();
-    for (number, approach) in approaches.iter().enumerate() {
-        let same = |it: &Opened| gist(&it.content) == gist(&approach.thought);
-        if let Some(known) = opened.iter().position(same) {
-            numbers.push(known);
-            continue;
-        }
-        numbers.push(opened.len());
-        let confidence = approach.sure.score();
-        let name = match &approach.name {
-            None => format!("approach {}", number + 1),
-            Some(name) => cut_to_chars(name, NAME_CHARS),
-        };
-        let mut child = branch(&name, Some(&base.id), confidence, home, call);
-        child.metadata = metadata([("rationale", json!(approach.rationale))]);
-        let parent = Some(fork.clone());
-        let step = thought(&child.id, parent, &approach.thought, confidence, home, call);
-        opened.push(Opened {
-            id: child.id.clone(),
-            thought_id: step.id.clone(),
-            name,
-            content: step.content.clone(),
-            rationale: approach.rationale.clone().unwrap_or_default(),
-            confidence,
-        });
-        changes.push(Change::AddBranch(child));
-        changes.push(Change::AddThought(step));
-    }
-    (opened, numbers)
-}
-
-/// The branch that number `number` (from 1) came to.
-fn at(numbers: &[usize], number: usize) -> Option<usize> {
-    numbers.get(number.checked_sub(1)?).copied()
-}
-
-fn most_confident(opened: &[Opened]) -> usize {
-    let mut best = 0;
-    for (index, branch) in opened.iter().enumerate() {
-        let better = |best: &Opened| branch.confidence > best.confidence;
-        if opened.get(best).is_some_and(better) {
-            best = index;
-        }
-    }
-    best
-}
-
-/// Notes how the branches bear on each other. Numbers that name none, or one twice, are left out.
-fn refer(
-    relations: Vec<Relation>,
-    opened: &[Opened],
-    numbers: &[usize],
-    changes: &mut Vec<Change>,
-    call: &Call,
-) -> Vec<Reference> {
-    let mut references: Vec<Reference> = Vec::new();
-    for relation in relations {
-        let named = |number| opened.get(at(numbers, number)?);
-        let (Some(from), Some(to)) = (named(relation.from), named(relation.to)) else {
-            continue;
-        };
-        let known =
-            |it: &Reference| it.from == from.id && it.to == to.id && it.kind == relation.kind;
-        if from.id == to.id || references.iter().any(known) {
-            continue;
-        }
-        let reason = relation.reason.filter(|reason| !reason.trim().is_empty());
-        changes.push(Change::AddCrossRef(CrossRef {
-            id: call.fresh(),
-            from_branch: from.id.clone(),
-            to_branch: to.id.clone(),
-            ref_type: relation.kind,
-            reason: reason.clone(),
-            strength: Score::ONE,
-            created_at: call.now(),
-        }));
-        references.push(Reference {
-            from: from.id.clone(),
-            to: to.id.clone(),
-            kind: relation.kind,
-            reason,
-        });
-    }
-    references
-}
-
-/// Puts the recommended branch before its siblings.
-fn prefer(recommended: Option<&BranchId>, changes: &mut [Change]) {
-    for change in changes {
-        if let Change::AddBranch(branch) = change
-            && Some(&branch.id) == recommended
-        {
-            branch.priority += 1;
-        }
-    }
-}
-
-fn branch(
-    name: &str,
-    parent: Option<&BranchId>,
-    confidence: Score,
-    home: &Home,
-    call: &Call,
-) -> Branch {
-    let now = call.now();
-    Branch {
-        id: call.fresh(),
-        session_id: home.id(),
-        name: Some(name.to_owned()),
-        parent_id: parent.cloned(),
-        state: BranchState::Active,
-        confidence,
-        priority: 1,
-        set_aside: false,
-        created_at: now,
-        updated_at: now,
-        metadata: None,
-    }
-}
-
-fn thought(
-    branch: &BranchId,
-    parent: Option<ThoughtId>,
-    content: &str,
-    confidence: Score,
-    home: &Home,
-    call: &Call,
-) -> Thought {
-    Thought {
-        id: call.fresh(),
-        session_id: home.id(),
-        input: None,
-        content: content.to_owned(),
-        confidence,
-        mode: Mode::Tree,
-        parent_id: parent,
-        branch_id: Some(branch.clone()),
-        set_aside: false,
-        created_at: call.now(),
-        metadata: None,
-    }
 }

@@ -49,12 +49,7 @@ impl Tool for TreeFocus {
             title: "Follow a branch",
             description: "Focus on a specific branch, making it the active branch for the session. \
                           Reopens a completed or abandoned one.",
-            annotations: Annotations {
-                read_only: false,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::MARKS,
             thinks: false,
             limits: Limits::default(),
         }

@@ -95,12 +95,7 @@ impl Tool for TreeList {
             name: "reasoning_tree_list",
             title: "List branches",
             description: "List all branches in a session, with their state and text.",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::READS,
             thinks: false,
             limits: Limits::default(),
         }

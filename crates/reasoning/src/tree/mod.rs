@@ -1,8 +1,10 @@
 //! Several approaches side by side, each a branch that can be followed, closed and reopened.
 
+mod answer;
 mod complete;
 mod explore;
 mod focus;
+mod grow;
 mod list;
 
 pub use complete::TreeComplete;

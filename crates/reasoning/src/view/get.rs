@@ -77,12 +77,7 @@ impl Tool for Get {
             title: "Read it back",
             description: "Read a session, thought, branch, node or graph by its id: as data, as \
                           Markdown, or as a Mermaid diagram to show to a person.",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::READS,
             thinks: false,
             limits: Limits::default(),
         }

@@ -109,12 +109,7 @@ impl Tool for SearchThoughts {
             title: "Search thoughts",
             description: "Find earlier thoughts and graph nodes by their words, over all sessions \
                           or in one. Use it before thinking something through again.",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::READS,
             thinks: false,
             limits: Limits::default(),
         }

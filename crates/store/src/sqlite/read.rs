@@ -21,6 +21,16 @@ use crate::{
 
 type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
+/// The statement for a list of which some things may be set aside.
+macro_rules! of {
+    ($which:expr, $from:literal, $set_aside:literal, $rest:literal) => {
+        match $which {
+            Which::Current => concat!($from, " AND ", $set_aside, " = 0", $rest),
+            Which::All => concat!($from, $rest),
+        }
+    };
+}
+
 impl SqliteStore {
     fn one<'a, T: FromRow>(&'a self, sql: &'static str, id: &'a str) -> StoreFuture<'a, Option<T>> {
         Box::pin(async move {
@@ -140,15 +150,12 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
-                 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT * FROM thoughts WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT * FROM thoughts WHERE session_id = $1",
+            "set_aside",
+            " ORDER BY seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, session.as_str(), page)
     }
 
@@ -184,15 +191,12 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT * FROM thoughts WHERE branch_id = $1 AND set_aside = 0 \
-                 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT * FROM thoughts WHERE branch_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT * FROM thoughts WHERE branch_id = $1",
+            "set_aside",
+            " ORDER BY seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, branch.as_str(), page)
     }
 
@@ -235,23 +239,15 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<BranchEntry>> {
-        macro_rules! branches {
-            ($current:literal) => {
-                concat!(
-                    "SELECT b.*, (SELECT count(*) FROM thoughts t WHERE t.branch_id = b.id \
-                     AND t.set_aside = 0) AS thought_count, (SELECT t.content FROM thoughts t \
-                     WHERE t.branch_id = b.id AND t.set_aside <= b.set_aside \
-                     ORDER BY t.seq LIMIT 1) AS opening \
-                     FROM branches b WHERE b.session_id = $1",
-                    $current,
-                    " ORDER BY b.seq LIMIT $2 OFFSET $3"
-                )
-            };
-        }
-        let sql = match which {
-            Which::Current => branches!(" AND b.set_aside = 0"),
-            Which::All => branches!(""),
-        };
+        let sql = of!(
+            which,
+            "SELECT b.*, (SELECT count(*) FROM thoughts t WHERE t.branch_id = b.id \
+             AND t.set_aside = 0) AS thought_count, (SELECT t.content FROM thoughts t \
+             WHERE t.branch_id = b.id AND t.set_aside <= b.set_aside \
+             ORDER BY t.seq LIMIT 1) AS opening FROM branches b WHERE b.session_id = $1",
+            "b.set_aside",
+            " ORDER BY b.seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, session.as_str(), page)
     }
 
@@ -261,16 +257,13 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<CrossRef>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
-                 WHERE b.session_id = $1 AND r.set_aside = 0 ORDER BY r.seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
-                 WHERE b.session_id = $1 ORDER BY r.seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
+             WHERE b.session_id = $1",
+            "r.set_aside",
+            " ORDER BY r.seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, session.as_str(), page)
     }
 
@@ -347,15 +340,12 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<Graph>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT * FROM graphs WHERE session_id = $1 AND set_aside = 0 \
-                 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT * FROM graphs WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT * FROM graphs WHERE session_id = $1",
+            "set_aside",
+            " ORDER BY seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, session.as_str(), page)
     }
 
@@ -369,15 +359,12 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<GraphNode>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT * FROM graph_nodes WHERE graph_id = $1 AND set_aside = 0 \
-                 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT * FROM graph_nodes WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT * FROM graph_nodes WHERE graph_id = $1",
+            "set_aside",
+            " ORDER BY seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, graph.as_str(), page)
     }
 
@@ -387,15 +374,12 @@ impl Store for SqliteStore {
         which: Which,
         page: Page,
     ) -> StoreFuture<'a, Vec<GraphEdge>> {
-        let sql = match which {
-            Which::Current => {
-                "SELECT * FROM graph_edges WHERE graph_id = $1 AND set_aside = 0 \
-                 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-            Which::All => {
-                "SELECT * FROM graph_edges WHERE graph_id = $1 ORDER BY seq LIMIT $2 OFFSET $3"
-            }
-        };
+        let sql = of!(
+            which,
+            "SELECT * FROM graph_edges WHERE graph_id = $1",
+            "set_aside",
+            " ORDER BY seq LIMIT $2 OFFSET $3"
+        );
         self.page(sql, graph.as_str(), page)
     }
 
