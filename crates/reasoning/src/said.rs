@@ -124,3 +124,8 @@ where
     let understood = items.into_iter().map(serde_json::from_value);
     Ok(understood.filter_map(Result::ok).collect())
 }
+
+/// A number from 0 to 1 without the dust of binary fractions.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{any_text, load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown};
+use super::{load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown};
 use crate::{
     prompt::{Asking, Freedom},
-    said::{Sure, fitting, some_things, something},
+    said::{Sure, any_text, fitting, some_things, something},
     session::metadata,
 };
 

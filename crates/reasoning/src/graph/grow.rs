@@ -11,14 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    any_text,
     load::beginning,
     new_edge, new_node,
     shown::{Around, beside},
 };
 use crate::{
     prompt::{Asking, Freedom},
-    said::{Sure, gist, or_none, something},
+    said::{Sure, any_text, gist, or_none, something},
     session::metadata,
 };
 

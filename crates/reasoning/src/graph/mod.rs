@@ -21,10 +21,7 @@ use deliberate_core::{
     Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, NodeMarks, Score,
 };
 use deliberate_toolkit::{Call, ToolError};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-
-use crate::said::says_nothing;
 
 pub use aggregate::GotAggregate;
 pub use finalize::GotFinalize;
@@ -122,16 +119,4 @@ fn note(node: &mut GraphNode, name: &str, value: Value) {
     };
     fields.insert(name.to_owned(), value);
     node.metadata = Some(Value::Object(fields));
-}
-
-/// Text that need not be there. What is no text says nothing; it must not cost the rest.
-fn any_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let written = Value::deserialize(deserializer)?;
-    let text = written.as_str().filter(|text| !says_nothing(text));
-    Ok(text.map(|text| text.trim().to_owned()))
-}
-
-/// A number from 0 to 1 without the dust of binary fractions.
-fn rounded(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0
 }

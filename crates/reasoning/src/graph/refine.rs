@@ -13,15 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    any_text,
     load::Whole,
-    mark, new_edge, new_node, note, problem, rounded,
+    mark, new_edge, new_node, note, problem,
     score::{self, Judgement},
     shown::Around,
 };
 use crate::{
     prompt::{Asking, Freedom},
-    said::{gist, some_things, something},
+    said::{any_text, gist, rounded, some_things, something},
 };
 
 /// `reasoning_got_refine`.

@@ -9,8 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{any_text, load::Whole, mark, problem, rounded, shown::Around};
-use crate::prompt::{Asking, Freedom};
+use super::{load::Whole, mark, problem, shown::Around};
+use crate::{
+    prompt::{Asking, Freedom},
+    said::{any_text, rounded},
+};
 
 /// From this score on a node may be where the graph ends.
 const GOOD_ENOUGH: f64 = 0.8;

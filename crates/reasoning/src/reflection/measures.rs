@@ -10,6 +10,8 @@ use deliberate_store::BranchEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::said::rounded;
+
 /// Confidence that moves less than this stays as it is.
 const STEADY: f64 = 0.05;
 
@@ -152,10 +154,6 @@ fn confidences(thoughts: &[Thought]) -> Vec<f64> {
 
 fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
-}
-
-fn rounded(number: f64) -> f64 {
-    (number * 10_000.0).round() / 10_000.0
 }
 
 /// Four digits, so that 0.7 is not answered as 0.7000000000000001.
