@@ -186,6 +186,7 @@ fn caller(context: &RequestContext<RoleServer>) -> (Caller, mpsc::Receiver<Progr
         cancelled: context.ct.clone(),
         progress,
         mind: sampling::offered(context),
+        principal: deliberate_toolkit::Principal::default(),
     };
     (caller, receiver)
 }

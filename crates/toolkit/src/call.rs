@@ -12,11 +12,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
 
-use crate::{Caller, Issue, Parts, Progress, ToolError};
+use crate::{Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners};
 
 /// One run of a tool.
 pub struct Call {
     parts: Arc<Parts>,
+    listeners: Listeners,
+    number: u64,
+    tool: &'static str,
     caller: Caller,
     mind: OnceCell<Mind>,
     deadline: Instant,
@@ -72,6 +75,8 @@ const SIGN_OF_LIFE: f64 = 0.001;
 impl Call {
     pub(crate) fn new(
         parts: Arc<Parts>,
+        listeners: Listeners,
+        (number, tool): (u64, &'static str),
         caller: Caller,
         deadline: Instant,
         journal: Option<Journal>,
@@ -85,6 +90,9 @@ impl Call {
         };
         Self {
             parts,
+            listeners,
+            number,
+            tool,
             caller,
             mind: OnceCell::new_with(mind),
             deadline,
@@ -141,9 +149,11 @@ impl Call {
             Mind::Model(model) => model.as_ref(),
             Mind::Client(client) => client.as_ref(),
         };
+        let asked = Instant::now();
         match ask_for(thinker, ask, from_plain, self.deadline).await {
             Ok(answer) => {
                 self.charge(thinker.name(), &answer.replies);
+                self.asked(thinker.name(), asked, None, &answer.replies);
                 let thread = answer
                     .replies
                     .iter()
@@ -157,6 +167,8 @@ impl Call {
             Err(failed) => {
                 self.charge(thinker.name(), &failed.replies);
                 self.charge_unanswered(thinker.name(), &failed.error);
+                let code = failed.error.code();
+                self.asked(thinker.name(), asked, Some(code), &failed.replies);
                 Err(failed.error.into())
             }
         }
@@ -226,15 +238,23 @@ impl Call {
         for reply in replies {
             let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
             bill.pipe = Some(pipe);
-            let spent = &mut bill.spent;
-            spent.model = reply.model.clone().or_else(|| spent.model.take());
-            spent.model_calls += 1;
-            spent.prompt_tokens += whole(reply.usage.prompt_tokens);
-            spent.completion_tokens += whole(reply.usage.completion_tokens);
-            if let Some(cost) = reply.usage.cost_usd {
-                spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
-            }
+            add(&mut bill.spent, reply);
         }
+    }
+
+    /// Tells the listeners that a model was asked. A client that thinks between calls was not.
+    fn asked(&self, provider: &str, at: Instant, error: Option<&str>, replies: &[Reply]) {
+        if matches!(self.mind.get(), Some(Mind::Client(_)) | None) {
+            return;
+        }
+        let mut spent = Spent::default();
+        replies.iter().for_each(|reply| add(&mut spent, reply));
+        self.listeners.tell(Event::Asked {
+            provider,
+            took: at.elapsed(),
+            error,
+            spent: &spent,
+        });
     }
 
     /// An ask that never came back was an ask; of the two errors that are not that, one says that
@@ -260,9 +280,6 @@ impl Call {
 
     /// Tells the client how far the call has come.
     pub fn progress(&self, done: f64, total: Option<f64>, message: &str) {
-        let Some(hears) = &self.caller.progress else {
-            return;
-        };
         let update = {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             said.done = done.max(said.done + SIGN_OF_LIFE);
@@ -270,14 +287,23 @@ impl Call {
             message.clone_into(&mut said.message);
             said.update()
         };
-        hears(update);
+        self.tell(update);
+    }
+
+    fn tell(&self, update: Progress) {
+        let running = Running {
+            id: self.number,
+            tool: self.tool,
+            principal: &self.caller.principal,
+        };
+        self.listeners.tell(Event::Progressed(&running, &update));
+        if let Some(hears) = &self.caller.progress {
+            hears(update);
+        }
     }
 
     /// Tells the client that the call still runs, so that it does not give up.
     pub(crate) fn sign_of_life(&self) {
-        let Some(hears) = &self.caller.progress else {
-            return;
-        };
         let update = {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             said.done += SIGN_OF_LIFE;
@@ -286,7 +312,7 @@ impl Call {
             }
             said.update()
         };
-        hears(update);
+        self.tell(update);
     }
 }
 
@@ -297,6 +323,16 @@ impl Said {
             total: self.total,
             message: self.message.clone(),
         }
+    }
+}
+
+fn add(spent: &mut Spent, reply: &Reply) {
+    spent.model = reply.model.clone().or_else(|| spent.model.take());
+    spent.model_calls += 1;
+    spent.prompt_tokens += whole(reply.usage.prompt_tokens);
+    spent.completion_tokens += whole(reply.usage.completion_tokens);
+    if let Some(cost) = reply.usage.cost_usd {
+        spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
     }
 }
 

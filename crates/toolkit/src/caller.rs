@@ -6,6 +6,8 @@ use deliberate_thinker::Thinker;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::Principal;
+
 /// The side of a call that the transport brings: how to stop it, where its progress goes, and
 /// whether the client offers its own model.
 #[derive(Clone, Default)]
@@ -16,6 +18,8 @@ pub struct Caller {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     /// The client's own model, where it can be asked during a call.
     pub mind: Option<Arc<dyn Thinker>>,
+    /// Whose call it is.
+    pub principal: Principal,
 }
 
 /// How far a call has come. Numbers only grow.

@@ -105,6 +105,22 @@ pub enum ToolError {
         /// How many.
         running: usize,
     },
+    /// The caller was let in, but not for this.
+    #[error("you may not use {what}")]
+    Forbidden {
+        /// What.
+        what: String,
+    },
+    /// What a call that ran on without its caller failed with, told again.
+    #[error("{message}")]
+    Told {
+        /// The stable code.
+        code: String,
+        /// The sentence.
+        message: String,
+        /// What to do next.
+        hint: Option<String>,
+    },
     /// A fault in the program.
     #[error("the tool failed because of a fault in the program; nothing was changed")]
     Internal,
@@ -145,7 +161,7 @@ impl std::fmt::Display for Kind {
 
 impl ToolError {
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             Self::UnknownTool { .. } => "UnknownTool",
             Self::Invalid(_) => "Validation",
@@ -168,6 +184,8 @@ impl ToolError {
             Self::Timeout { .. } => "Timeout",
             Self::Cancelled => "Cancelled",
             Self::Overloaded { .. } => "Overloaded",
+            Self::Forbidden { .. } => "Forbidden",
+            Self::Told { code, .. } => code,
             Self::Internal => "Internal",
         }
     }
@@ -212,6 +230,10 @@ impl ToolError {
             Self::Timeout { .. } => "Call again, or ask for less at once.".to_owned(),
             Self::Cancelled => return None,
             Self::Overloaded { .. } => "Call again in a moment.".to_owned(),
+            Self::Forbidden { .. } => {
+                "Ask whoever runs this server to let your token use it.".to_owned()
+            }
+            Self::Told { hint, .. } => return hint.clone(),
             Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
         };
         Some(hint)

@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use deliberate_core::{
-    Change, Invocation, InvocationId, SessionId, Suspension, SuspensionId, Timestamp, cap_json,
-    cut_to_chars,
+    Change, Invocation, InvocationId, SessionId, Spent, Suspension, SuspensionId, Timestamp,
+    cap_json, cut_to_chars,
 };
 use deliberate_store::StoreError;
 use deliberate_thinker::{Ask, Message, ThinkError};
@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    Call, Caller, Outcome, Registry, ToolError,
+    Call, Caller, Event, Outcome, Principal, Registry, Running, ToolError, Touched,
     call::{Bill, Journal},
     registry::{Action, Entry},
     suspend::Resumption,
@@ -102,16 +102,25 @@ impl Registry {
     ) -> Result<Answer, ToolError> {
         let entry = self.entry(name)?;
         let begun = Begun {
+            number: self.call_number(),
+            principal: caller.principal.clone(),
             tool: entry.about.name,
             input: cap_json(arguments.clone(), self.parts.bounds.record_bytes),
             at: self.parts.clock.now(),
             instant: Instant::now(),
         };
+        self.listeners.tell(Event::Began(&begun.running()));
         let deadline = begun.instant + self.time_limit(entry);
-        let prepared = self.guarded(entry, deadline, self.prepare(entry, arguments));
+        let prepared = self.guarded(entry, deadline, async {
+            allowed(entry, &begun.principal)?;
+            self.prepare(entry, arguments).await
+        });
         match prepared.await {
             Ok(Prepared::Run(run)) => self.run(*run, begun, caller).await,
-            Ok(Prepared::Ended(answer)) => Ok(answer),
+            Ok(Prepared::Ended(answer)) => {
+                self.ended(&begun, None, &Spent::default());
+                Ok(answer)
+            }
             Err(error) => {
                 self.record_failure(begun, &error, Bill::default()).await;
                 Err(error)
@@ -161,7 +170,14 @@ impl Registry {
     ) -> Result<Answer, ToolError> {
         let deadline = begun.instant + self.time_limit(run.entry);
         let cancelled = caller.cancelled.clone();
-        let call = Call::new(self.parts.clone(), caller, deadline, run.journal.take());
+        let call = Call::new(
+            self.parts.clone(),
+            self.listeners.clone(),
+            (begun.number, begun.tool),
+            caller,
+            deadline,
+            run.journal.take(),
+        );
         let work = async {
             let outcome = tokio::select! {
                 biased;
@@ -193,7 +209,9 @@ impl Registry {
         match tokio::time::timeout_at(deadline, caught).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
-                tracing::error!(tool = entry.about.name, "a tool panicked");
+                let tool = entry.about.name;
+                tracing::error!(tool, "a tool panicked");
+                self.listeners.tell(Event::Panicked { tool });
                 Err(ToolError::Internal)
             }
             Err(_) => Err(ToolError::Timeout {
@@ -265,10 +283,17 @@ impl Registry {
             Answer::Done(output) => output.clone(),
             Answer::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
+        let touched = self.touched(&changes);
         let record = self.record(&begun, bill.clone(), session, Ok(output));
         changes.push(Change::AddInvocation(record));
         match (self.parts.store.commit(changes).await, suspended) {
-            (Ok(()), _) => Ok(answer),
+            (Ok(()), _) => {
+                if !touched.is_empty() {
+                    self.listeners.tell(Event::Touched(&touched));
+                }
+                self.ended(&begun, None, &bill.spent);
+                Ok(answer)
+            }
             // Someone else resumed the same call and was first: theirs is the answer.
             (Err(StoreError::AlreadyEnded), Some(id)) => self.ended_answer(&id).await,
             (Err(error), _) => {
@@ -285,6 +310,30 @@ impl Registry {
         outcome.map(Answer::Done).ok_or(ToolError::Internal)
     }
 
+    /// What changes that are about to be kept mean for addresses, each once.
+    fn touched(&self, changes: &[Change]) -> Vec<Touched> {
+        let mut touched = Vec::new();
+        for family in self.resources() {
+            for change in changes {
+                for one in family.touched(change) {
+                    if !touched.contains(&one) {
+                        touched.push(one);
+                    }
+                }
+            }
+        }
+        touched
+    }
+
+    fn ended(&self, begun: &Begun, error: Option<&str>, spent: &Spent) {
+        self.listeners.tell(Event::Ended {
+            call: &begun.running(),
+            took: begun.instant.elapsed(),
+            error,
+            spent,
+        });
+    }
+
     /// Records a call that failed. If that fails too, the caller still hears of the first
     /// failure.
     async fn record_failure(&self, begun: Begun, error: &ToolError, bill: Bill) {
@@ -294,6 +343,7 @@ impl Registry {
             took_ms = u64::try_from(begun.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             "a call failed"
         );
+        self.ended(&begun, Some(error.code()), &bill.spent);
         let record = self.record(&begun, bill, None, Err(error));
         let commit = self.parts.store.commit(vec![Change::AddInvocation(record)]);
         match tokio::time::timeout(RECORD_TIME, commit).await {
@@ -353,11 +403,32 @@ enum Prepared<'a> {
 
 /// What is known of a call when it begins.
 struct Begun {
+    number: u64,
+    principal: Principal,
     tool: &'static str,
     /// The arguments, shortened for the record.
     input: Value,
     at: Timestamp,
     instant: Instant,
+}
+
+impl Begun {
+    fn running(&self) -> Running<'_> {
+        Running {
+            id: self.number,
+            tool: self.tool,
+            principal: &self.principal,
+        }
+    }
+}
+
+fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
+    if principal.scope.allows(entry.about.name) {
+        return Ok(());
+    }
+    Err(ToolError::Forbidden {
+        what: entry.about.name.to_owned(),
+    })
 }
 
 /// Never ends.

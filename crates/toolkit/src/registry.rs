@@ -1,7 +1,10 @@
 //! The tools there are, and what they share.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,7 +14,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
-    About, Minds, Tool, ToolError,
+    About, Listener, Menu, Minds, Resources, Tool, ToolError,
+    event::Listeners,
     schema::Checker,
     suspend::{self, Resume},
     tool::AnyTool,
@@ -70,6 +74,10 @@ pub struct Registry {
     entries: Vec<Entry>,
     pub(crate) running: Semaphore,
     pub(crate) waiting: Semaphore,
+    pub(crate) listeners: Listeners,
+    resources: Vec<Box<dyn Resources>>,
+    menus: Vec<Box<dyn Menu>>,
+    calls: AtomicU64,
 }
 
 pub(crate) struct Entry {
@@ -109,7 +117,57 @@ impl Registry {
             waiting: Semaphore::new(bounds.waiting_calls),
             entries: vec![Entry::new(Resume::about(), Action::Resume)],
             parts: Arc::new(parts),
+            listeners: Listeners::default(),
+            resources: Vec::new(),
+            menus: Vec::new(),
+            calls: AtomicU64::new(0),
         }
+    }
+
+    /// The registry with someone who hears what happens at the gate.
+    pub fn heard_by(mut self, listener: Arc<dyn Listener>) -> Self {
+        self.listeners.add(listener);
+        self
+    }
+
+    /// The registry with one more family of things that can be read by their address.
+    pub fn with_resources(mut self, family: impl Resources + 'static) -> Self {
+        self.resources.push(Box::new(family));
+        self
+    }
+
+    /// The registry with one more family of prompts.
+    pub fn with_menu(mut self, menu: impl Menu + 'static) -> Self {
+        self.menus.push(Box::new(menu));
+        self
+    }
+
+    /// What can be read by its address, family by family.
+    pub fn resources(&self) -> impl Iterator<Item = &dyn Resources> {
+        self.resources.iter().map(AsRef::as_ref)
+    }
+
+    /// The prompts, family by family.
+    pub fn menus(&self) -> impl Iterator<Item = &dyn Menu> {
+        self.menus.iter().map(AsRef::as_ref)
+    }
+
+    /// Calls that run now, and calls that wait for one of those to end.
+    pub fn load(&self) -> (usize, usize) {
+        let bounds = &self.parts.bounds;
+        (
+            bounds
+                .running_calls
+                .saturating_sub(self.running.available_permits()),
+            bounds
+                .waiting_calls
+                .saturating_sub(self.waiting.available_permits()),
+        )
+    }
+
+    /// A number no other call of this process has.
+    pub(crate) fn call_number(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The registry with one more tool, listed after those before it. `reasoning_resume` stays

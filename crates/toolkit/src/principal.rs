@@ -1,0 +1,41 @@
+//! Whose call it is, and what they may call.
+
+use std::sync::Arc;
+
+/// Someone who was let in. Without a name it is whoever runs this program: the client that
+/// started it, or anyone on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Principal {
+    /// Names them, the same in every request. What they leave behind to be picked up later
+    /// (a suspended call, a task) is theirs alone.
+    pub name: Option<Arc<str>>,
+    /// What they may call.
+    pub scope: Scope,
+}
+
+/// Which tools someone may call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Every tool.
+    #[default]
+    All,
+    /// Tools that one of these names; a `*` at the end stands for any ending.
+    Only(Arc<[String]>),
+}
+
+impl Scope {
+    /// Whether that tool may be called.
+    pub fn allows(&self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(patterns) => {
+                patterns
+                    .iter()
+                    .any(|pattern| match pattern.strip_suffix('*') {
+                        Some(start) => tool.starts_with(start),
+                        None => tool == pattern,
+                    })
+            }
+        }
+    }
+}

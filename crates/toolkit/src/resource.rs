@@ -1,0 +1,136 @@
+//! What can be read by its address: sessions, graphs, files, articles.
+
+use deliberate_core::Change;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{Answer, Caller, Registry, ToolError};
+
+/// One family of things that can be read. Families do not overlap: an address belongs to the
+/// first that knows it.
+pub trait Resources: Send + Sync {
+    /// The forms its addresses have.
+    fn templates(&self) -> Vec<Template>;
+
+    /// What there is, `limit` at the most, after the one where an earlier list ended.
+    fn list<'a>(
+        &'a self,
+        after: Option<&'a str>,
+        limit: usize,
+        desk: Desk<'a>,
+    ) -> BoxFuture<'a, Result<Listed, ToolError>>;
+
+    /// What stands at that address; `None` if it is not one of this family's.
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        desk: Desk<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>>;
+
+    /// What may stand for `argument` in one of its templates, given what has been typed of it.
+    /// Bounded; `None` if the template is not one of this family's.
+    fn complete<'a>(
+        &'a self,
+        template: &'a str,
+        argument: &'a str,
+        typed: &'a str,
+        desk: Desk<'a>,
+    ) -> BoxFuture<'a, Option<Vec<String>>>;
+
+    /// What a change that was just kept means for its addresses.
+    fn touched(&self, change: &Change) -> Vec<Touched>;
+}
+
+/// What a family has at hand. Everything goes through the gate, so that limits, scopes and records
+/// hold for reading by address as they do for calls.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    /// The tools.
+    pub registry: &'a Registry,
+    /// Who reads.
+    pub caller: &'a Caller,
+}
+
+impl Desk<'_> {
+    /// Calls a tool that needs no model, for its output.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+        match self
+            .registry
+            .call(tool, arguments, self.caller.clone())
+            .await?
+        {
+            Answer::Done(output) => Ok(output),
+            Answer::NeedsReply(_) => Err(ToolError::Internal),
+        }
+    }
+}
+
+/// The form of some addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// As RFC 6570 has it: `deliberate://sessions/{id}`.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What is there.
+    pub description: String,
+    /// What it is written in.
+    pub mime_type: Option<String>,
+}
+
+/// Things in a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// They.
+    pub resources: Vec<Resource>,
+    /// Where the next list begins, if there is more: given back as `after`.
+    pub next: Option<String>,
+}
+
+/// Something that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Its address.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// What it is written in.
+    pub mime_type: Option<String>,
+    /// How long it is, if that is known.
+    pub size: Option<u64>,
+}
+
+/// What stands at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The address.
+    pub uri: String,
+    /// What it is written in.
+    pub mime_type: Option<String>,
+    /// What is written.
+    pub body: Body,
+}
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+/// What a change means for addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// This one reads differently now.
+    Resource(String),
+    /// The list is another.
+    List,
+}
