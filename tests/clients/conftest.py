@@ -6,8 +6,11 @@ stand-in of crates/testkit. Every test has a home and a database of its own.
 
 import json
 import os
+import signal
+import socket
 import sqlite3
 import subprocess
+import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 
 KEY = "stand-in-key"
@@ -199,6 +203,84 @@ def connect(home: Home):
     yield connect
     for log in logs:
         log.close()
+
+
+class HttpServer:
+    """The server over HTTP, in its own process."""
+
+    def __init__(self, place: Home, settings: dict[str, str] | None = None, *arguments: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = place.log.open("a")
+        self.process = subprocess.Popen(
+            [program("DELIBERATE_BIN"), "serve", "--http", f"127.0.0.1:{self.port}", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.log,
+            env=place.environment() | (settings or {}),
+            cwd=place.path,
+        )
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until:
+            assert self.process.poll() is None, "the server has ended"
+            try:
+                urllib.request.urlopen(f"{self.url}/health/live", timeout=5).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise AssertionError("the server does not answer")
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """Stops it; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(PATIENCE_SECONDS)
+        self.log.close()
+        return code
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+# Each transport with each era it carries.
+WAYS = ["stdio-legacy", "stdio-auto", "http-legacy", "http-auto", "sse-legacy"]
+
+
+@pytest.fixture
+def serve_http(home: Home):
+    """Starts servers over HTTP, which end with the test."""
+    servers: list[HttpServer] = []
+
+    def serve(settings: dict[str, str] | None = None, *arguments: str, at: Home | None = None) -> HttpServer:
+        servers.append(HttpServer(at or home, settings, *arguments))
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        server.stop(signal.SIGKILL)
+
+
+@pytest.fixture(params=WAYS)
+def reach(request: pytest.FixtureRequest, connect: Connect, serve_http) -> Callable[..., Client]:
+    """Makes a client that reaches the server by one of the ways: `async with reach(settings)`."""
+    transport, era = request.param.split("-")
+
+    def reach(settings: dict[str, str] | None = None, **options: Any) -> Client:
+        if transport == "stdio":
+            return connect(era, settings, **options)
+        options.setdefault("read_timeout_seconds", PATIENCE_SECONDS)
+        server = serve_http(settings)
+        if transport == "sse":
+            return Client(sse_client(f"{server.url}/sse"), mode=era, **options)
+        return Client(f"{server.url}/mcp", mode=era, **options)
+
+    return reach
 
 
 def answer(result: types.CallToolResult) -> dict[str, Any]:

@@ -92,12 +92,15 @@ async def test_a_useless_reply_is_asked_for_again(connect: Connect, era: str) ->
     assert step["content"] == "Yes."
 
 
-async def test_unknown_calls_and_missing_replies_are_refused(connect: Connect, era: str) -> None:
+async def test_unknown_calls_and_too_many_replies_are_refused(connect: Connect, era: str) -> None:
     async with connect(era) as client:
         unknown = {"id": "nonsense", "replies": ["x"]}
         told = error(await client.call_tool("reasoning_resume", unknown))
         assert told["code"] == "SuspensionNotFound"
         call, _ = the_ask(await think(client, "Is a virus alive?"))
-        for arguments in [{"id": call}, {"id": call, "replies": []}, {"replies": ["x"]}]:
+        for arguments in [{"id": call}, {"id": call, "replies": []}]:
+            again, _ = the_ask(answer(await client.call_tool("reasoning_resume", arguments)))
+            assert again == call
+        for arguments in [{"id": call, "replies": ["x", "y"]}, {"replies": ["x"]}]:
             told = error(await client.call_tool("reasoning_resume", arguments))
             assert told["code"] == "Validation"

@@ -43,14 +43,6 @@ async def test_the_client_s_model_is_asked(connect: Connect, settings: dict[str,
     assert "In which?" in told
 
 
-async def test_without_requests_to_the_client_nothing_fails(connect: Connect) -> None:
-    """2026-07-28 has no requests from the server: it may ask in its answer, or suspend the call."""
-    lender = Lender(json.dumps({"thought": "Yes, in a way.", "confidence": 0.5}))
-    async with connect("auto", sampling_callback=lender) as client:
-        told = await think(client, "Is a virus alive?")
-    assert told.get("content") == "Yes, in a way." or told["needs_reply"]["id"]
-
-
 async def test_a_client_that_refuses_is_told(connect: Connect) -> None:
     async def refuse(context, params) -> types.ErrorData:
         return types.ErrorData(code=-1, message="The person said no.")

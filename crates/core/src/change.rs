@@ -108,6 +108,18 @@ pub enum Change {
         id: SuspensionId,
         /// The answer it ended with.
         outcome: Value,
+        /// Whether the answer is that it failed.
+        failed: bool,
+    },
+    /// A call that can be picked up is being run. Refused if it has ended, or if someone else has
+    /// said so since.
+    RunOn {
+        /// Which one.
+        id: SuspensionId,
+        /// What was last said, as this one knows it.
+        seen: Option<Timestamp>,
+        /// Until when.
+        until: Timestamp,
     },
     /// A call is recorded. Its session may be one that was never made.
     AddInvocation(Invocation),

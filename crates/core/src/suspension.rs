@@ -1,11 +1,12 @@
-//! A call that waits for its client's model to think.
+//! A call that is not over: it waits for its client's model to think, or runs on after its client
+//! stopped waiting.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{SuspensionId, Timestamp};
 
-/// A suspended call. It holds everything needed to run the call again from its start, in this
+/// A call that can be picked up again. It holds everything needed to run the call again from its start, in this
 /// process or another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suspension {
@@ -23,6 +24,13 @@ pub struct Suspension {
     pub created_at: Timestamp,
     /// When it will be forgotten.
     pub expires_at: Timestamp,
+    /// Whose call it is; nobody else may pick it up.
+    pub owner: Option<String>,
+    /// Until when it is surely being run by someone, who says so again and again. Past this, and
+    /// without asks, whoever ran it has died.
+    pub running_until: Option<Timestamp>,
     /// The answer, once the call has ended; the same answer is then given again.
     pub outcome: Option<Value>,
+    /// Whether the answer is that it failed.
+    pub failed: bool,
 }

@@ -1,43 +1,99 @@
 //! Logs go to standard error, because on stdio transport standard output is the protocol.
+//!
+//! They say what happened and not what was thought: messages, arguments and answers are left out
+//! at every level unless they are asked for. Keys are in none.
 
 use std::io::IsTerminal as _;
 
+use deliberate_toolkit::{ASK_SPAN, CALL_SPAN};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{LogFormat, LogLevel};
+use crate::telemetry::SpanLayer;
 
-/// Starts logging. Has no effect if a subscriber is already in place.
-pub(crate) fn start(level: LogLevel, format: LogFormat) {
-    let ansi = std::io::stderr().is_terminal();
-    // An error here means that someone else logs already, and then there is nothing to do.
-    let _ = subscriber(level, format, ansi, std::io::stderr).try_init();
+/// The target of what our own code says of the contents of messages.
+const CONTENT: &str = "deliberate::content";
+
+/// Whether logs may hold what was said and thought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// They may not.
+    Hidden,
+    /// Someone looks for a fault and wants to see everything.
+    Shown,
 }
 
-fn subscriber<W>(
+/// Starts logging, and telling traces if there is someone to tell. Has no effect if a subscriber
+/// is already in place.
+pub(crate) fn start(
     level: LogLevel,
+    format: LogFormat,
+    content: Content,
+    spans: Option<SpanLayer>,
+) {
+    let ansi = std::io::stderr().is_terminal();
+    let lines = Lines {
+        format,
+        ansi,
+        writer: std::io::stderr,
+    };
+    // An error here means that someone else logs already, and then there is nothing to do.
+    let _ = subscriber(targets(level, content), lines, spans).try_init();
+}
+
+/// How lines are written, and where to.
+struct Lines<W> {
     format: LogFormat,
     ansi: bool,
     writer: W,
+}
+
+impl<W> Lines<W>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    fn layer<S>(self) -> Box<dyn Layer<S> + Send + Sync>
+    where
+        S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    {
+        let layer = tracing_subscriber::fmt::layer().with_writer(self.writer);
+        match self.format {
+            LogFormat::Pretty => layer.with_ansi(self.ansi).boxed(),
+            LogFormat::Json => layer.json().flatten_event(true).boxed(),
+        }
+    }
+}
+
+fn subscriber<W>(
+    targets: Targets,
+    lines: Lines<W>,
+    spans: Option<SpanLayer>,
 ) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
-    let registry = tracing_subscriber::registry().with(targets(level));
-    match format {
-        LogFormat::Pretty => Box::new(registry.with(layer.with_ansi(ansi))),
-        LogFormat::Json => Box::new(registry.with(layer.json().flatten_event(true))),
+    let registry = tracing_subscriber::registry();
+    match spans {
+        // One filter for all: what nobody wants is decided once, at its place in the code.
+        None => Box::new(registry.with(targets).with(lines.layer())),
+        Some(spans) => Box::new(
+            registry
+                .with(lines.layer().with_filter(targets))
+                .with(spans.with_filter(SpanLayer::targets())),
+        ),
     }
 }
 
 /// What is let through. [`Targets`] rather than `EnvFilter`: it needs no regular expressions, which
 /// would cost start-up time.
-fn targets(level: LogLevel) -> Targets {
+fn targets(level: LogLevel, content: Content) -> Targets {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -45,13 +101,21 @@ fn targets(level: LogLevel) -> Targets {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // rmcp writes whole messages, thoughts included, at info and debug; content is for trace only.
-    let rmcp = if level == LevelFilter::TRACE {
-        level
-    } else {
-        level.min(LevelFilter::WARN)
+    let shown = |most: LevelFilter| match content {
+        Content::Shown => level,
+        Content::Hidden => level.min(most),
     };
-    Targets::new().with_default(level).with_target("rmcp", rmcp)
+    Targets::new()
+        // What others write when they are looked at closely is not ours to promise for.
+        .with_default(shown(LevelFilter::INFO))
+        .with_target("deliberate", level)
+        .with_target(CONTENT, shown(LevelFilter::OFF))
+        // rmcp writes whole messages, thoughts included, at info and debug, the errors of calls at
+        // warn, and at error that a client has gone, which is no error.
+        .with_target("rmcp", shown(LevelFilter::OFF))
+        // For traces, not for lines.
+        .with_target(CALL_SPAN, LevelFilter::OFF)
+        .with_target(ASK_SPAN, LevelFilter::OFF)
 }
 
 #[cfg(test)]
@@ -74,43 +138,66 @@ mod tests {
         }
     }
 
-    fn logged(level: LogLevel, format: LogFormat) -> String {
+    fn logged(level: LogLevel, format: LogFormat, content: Content) -> String {
         let captured = Captured::default();
         let writer = captured.clone();
-        let subscriber = subscriber(level, format, false, move || writer.clone());
+        let lines = Lines {
+            format,
+            ansi: false,
+            writer: move || writer.clone(),
+        };
+        let subscriber = subscriber(targets(level, content), lines, None);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "deliberate", thoughts = 3, "session answered");
-            tracing::debug!(target: "deliberate::store", "row written");
+            tracing::debug!(target: "deliberate_store::sqlite", "row written");
+            tracing::debug!(target: "deliberate::content", "what was answered");
             tracing::info!(target: "rmcp::service", "request with content");
-            tracing::warn!(target: "rmcp::service", "client went away");
+            tracing::warn!(target: "rmcp::service", "response error with content");
+            tracing::error!(target: "rmcp::service", "client went away");
+            tracing::warn!(target: "deliberate_server::http", "a port is taken");
+            tracing::trace!(target: "hyper::proto", "bytes");
+            let span = tracing::info_span!(target: "deliberate::call", "tools/call");
+            assert!(span.is_disabled(), "nobody collects traces");
         });
         let bytes = captured.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
-    fn info_keeps_message_contents_of_rmcp_out() {
-        let log = logged(LogLevel::Info, LogFormat::Pretty);
-        assert!(
-            log.contains("session answered") && log.contains("thoughts=3"),
-            "{log}"
-        );
-        assert!(log.contains("client went away"), "{log}");
-        assert!(!log.contains("request with content"), "{log}");
-        assert!(!log.contains("row written"), "{log}");
+    fn contents_of_messages_are_left_out_at_every_level() {
+        for level in [LogLevel::Info, LogLevel::Debug, LogLevel::Trace] {
+            let log = logged(level, LogFormat::Pretty, Content::Hidden);
+            assert!(
+                log.contains("session answered") && log.contains("thoughts=3"),
+                "{log}"
+            );
+            assert!(log.contains("a port is taken"), "{log}");
+            for hidden in ["with content", "what was answered", "bytes", "went away"] {
+                assert!(!log.contains(hidden), "{level:?}: {log}");
+            }
+        }
     }
 
     #[test]
-    fn debug_keeps_them_out_too_and_trace_lets_them_through() {
-        let debug = logged(LogLevel::Debug, LogFormat::Pretty);
-        assert!(debug.contains("row written") && !debug.contains("request with content"));
-        assert!(logged(LogLevel::Trace, LogFormat::Pretty).contains("request with content"));
-        assert!(!logged(LogLevel::Error, LogFormat::Pretty).contains("client went away"));
+    fn the_level_holds_for_our_own_words() {
+        let log = |level| logged(level, LogFormat::Pretty, Content::Hidden);
+        assert!(log(LogLevel::Debug).contains("row written"));
+        assert!(!log(LogLevel::Info).contains("row written"));
+        assert!(!log(LogLevel::Warn).contains("session answered"));
+    }
+
+    #[test]
+    fn who_asks_for_contents_gets_them_as_far_as_the_level_goes() {
+        let log = |level| logged(level, LogFormat::Pretty, Content::Shown);
+        assert!(log(LogLevel::Trace).contains("bytes"));
+        assert!(log(LogLevel::Debug).contains("what was answered"));
+        assert!(log(LogLevel::Info).contains("request with content"));
+        assert!(!log(LogLevel::Error).contains("with content"));
     }
 
     #[test]
     fn json_is_one_object_per_line() {
-        let log = logged(LogLevel::Info, LogFormat::Json);
+        let log = logged(LogLevel::Info, LogFormat::Json, Content::Hidden);
         let lines: Vec<serde_json::Value> = log
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())

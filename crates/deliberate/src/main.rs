@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod logging;
 mod minds;
+mod telemetry;
 mod wiring;
 
 use std::{io, process::ExitCode};

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use deliberate_core::{SystemClock, SystemIds};
+use deliberate_server::{
+    FileLimits, FileRoots, Subscriptions,
+    http::{ProgressHub, ProgressOptions},
+    metrics::Metrics,
+};
 use deliberate_store::{
     Store,
     sqlite::{self, SqliteOptions, SqliteStore},
@@ -15,10 +20,13 @@ use crate::{
     minds::Chooser,
 };
 
-/// The registry, and who thinks in it.
+/// The registry, who thinks in it, and who hears what happens.
 pub(crate) struct Wired {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) minds: Arc<Chooser>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) progress: Arc<ProgressHub>,
 }
 
 /// Puts everything together. Opens and connects nothing.
@@ -31,9 +39,27 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         ids: Arc::new(SystemIds),
         bounds: bounds(&loaded.settings),
     };
+    let metrics = Arc::new(Metrics::new());
+    let subscriptions = Arc::new(Subscriptions::default());
+    let progress = ProgressHub::new(ProgressOptions::default());
+    let mut registry = deliberate_reasoning::register(Registry::new(parts))
+        .heard_by(metrics.clone())
+        .heard_by(subscriptions.clone())
+        .heard_by(progress.clone());
+    let files = &loaded.settings.resources;
+    if !files.roots.is_empty() {
+        let limits = FileLimits {
+            file_bytes: files.file_bytes,
+            ..FileLimits::default()
+        };
+        registry = registry.with_resources(FileRoots::new(files.roots.clone(), limits));
+    }
     Ok(Wired {
-        registry: deliberate_reasoning::register(Registry::new(parts)),
+        registry: Arc::new(registry),
         minds,
+        metrics,
+        subscriptions,
+        progress,
     })
 }
 

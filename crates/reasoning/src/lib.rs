@@ -10,8 +10,10 @@ mod divergent;
 mod given;
 mod graph;
 mod linear;
+mod menu;
 mod prompt;
 mod reflection;
+mod resources;
 mod said;
 mod session;
 mod tree;
@@ -26,11 +28,14 @@ pub use graph::{
     GotAggregate, GotFinalize, GotGenerate, GotInit, GotPrune, GotRefine, GotScore, GotState,
 };
 pub use linear::Linear;
+pub use menu::Modes;
 pub use reflection::{Reflection, ReflectionEvaluate};
+pub use resources::Pages;
 pub use tree::{Tree, TreeComplete, TreeFocus, TreeList};
 pub use view::{Get, SearchThoughts, Sessions};
 
-/// The registry with every reasoning tool, in the order clients see them.
+/// The registry with every reasoning tool, in the order clients see them, what was thought by its
+/// address, and a prompt for each way of reasoning.
 pub fn register(registry: Registry) -> Registry {
     registry
         .with(Linear)
@@ -56,4 +61,6 @@ pub fn register(registry: Registry) -> Registry {
         .with(Get)
         .with(SearchThoughts)
         .with(Sessions)
+        .with_resources(Pages)
+        .with_menu(Modes)
 }

@@ -6,10 +6,17 @@
 //!
 //! The crate knows the registry and the protocol; nothing of modes, SQL or providers.
 
-mod answer;
 mod face;
-mod sampling;
-mod slim;
+mod files;
+pub mod http;
+mod message;
+pub mod metrics;
+mod principal;
+mod shelf;
 pub mod stdio;
+mod trace;
 
-pub use face::Face;
+pub use face::{Face, FaceOptions};
+pub use files::{FileLimits, FileRoots};
+pub use principal::principal;
+pub use shelf::subscriptions::{SubscriptionLimits, Subscriptions};

@@ -2,9 +2,10 @@
 //!
 //! [`Standin`] plays the model providers over HTTP, with faults on demand; [`Client`] drives a
 //! server over pipes, byte by byte where a test wants that; [`FixedClock`] and [`CountingIds`]
-//! make a run repeat exactly. The binaries beside them are the stand-in for tests in other
-//! languages (`standin`), the floor of the benchmarks (`echo_floor`) and the benchmark of the
-//! call path and of the modes (`bench`).
+//! make a run repeat exactly; [`load`] speaks MCP over HTTP as many clients at once, at little cost
+//! of its own. The binaries beside them are the stand-in for tests in other languages (`standin`),
+//! the floor of the benchmarks (`echo_floor`), the benchmark of the call path, of HTTP and of the
+//! modes (`bench`), and the soak (`soak`).
 //!
 //! Nothing here is part of the product; no other crate may depend on it outside its tests.
 
@@ -16,6 +17,7 @@
 mod client;
 mod clock;
 pub mod http;
+pub mod load;
 pub mod standin;
 
 pub use client::{Client, bare_command};

@@ -51,12 +51,9 @@ pub async fn ask_for<T: DeserializeOwned>(
     let result = match (first, replies.last()) {
         // Who refuses once refuses again.
         (Err(Unmet::Unusable(reason)), Some(reply)) if reply.finish != Finish::Refusal => {
-            tracing::debug!(
-                provider = thinker.name(),
-                ask = ask.key,
-                reason,
-                "asking again"
-            );
+            tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
+            // The reason quotes the answer.
+            tracing::debug!(target: "deliberate::content", reason, "an answer can't be used");
             let ask = again(ask, reply, &reason);
             attempt(thinker, &ask, from_plain, deadline, &mut replies).await
         }

@@ -28,7 +28,9 @@ pub use ask::{Ask, Finish, Message, PlainText, Purpose, Reply, Role, Thinker, Us
 pub use error::ThinkError;
 pub use fit::fit;
 pub use lenient::{NoJson, read_json};
-pub use providers::{ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest};
+pub use providers::{
+    ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest, system_with_schema,
+};
 
 #[cfg(feature = "http")]
 pub use discover::{Found, Probe, find_local};

@@ -7,12 +7,16 @@ use std::{
 
 use deliberate_core::{Spent, Timestamp};
 use deliberate_store::Store;
-use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
+use deliberate_thinker::{Ask, ClientDriven, Failed, Reply, ThinkError, Thinker, ask_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
+use tracing::{Instrument as _, Span, field::Empty};
 
-use crate::{Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners};
+use crate::{
+    ASK_SPAN, Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners,
+    held::Doing,
+};
 
 /// One run of a tool.
 pub struct Call {
@@ -21,6 +25,7 @@ pub struct Call {
     number: u64,
     tool: &'static str,
     caller: Caller,
+    doing: Doing,
     mind: OnceCell<Mind>,
     deadline: Instant,
     said: Mutex<Said>,
@@ -77,7 +82,7 @@ impl Call {
         parts: Arc<Parts>,
         listeners: Listeners,
         (number, tool): (u64, &'static str),
-        caller: Caller,
+        (caller, doing): (Caller, Doing),
         deadline: Instant,
         journal: Option<Journal>,
     ) -> Self {
@@ -94,6 +99,7 @@ impl Call {
             number,
             tool,
             caller,
+            doing,
             mind: OnceCell::new_with(mind),
             deadline,
             said: Mutex::default(),
@@ -150,7 +156,15 @@ impl Call {
             Mind::Client(client) => client.as_ref(),
         };
         let asked = Instant::now();
-        match ask_for(thinker, ask, from_plain, self.deadline).await {
+        let span = match mind {
+            Mind::Model(_) => span(thinker.name()),
+            Mind::Client(_) => Span::none(),
+        };
+        let answer = ask_for(thinker, ask, from_plain, self.deadline)
+            .instrument(span.clone())
+            .await;
+        note_answer(&span, &answer);
+        match answer {
             Ok(answer) => {
                 self.charge(thinker.name(), &answer.replies);
                 self.asked(thinker.name(), asked, None, &answer.replies);
@@ -248,7 +262,9 @@ impl Call {
             return;
         }
         let mut spent = Spent::default();
-        replies.iter().for_each(|reply| add(&mut spent, reply));
+        for reply in replies {
+            add(&mut spent, reply);
+        }
         self.listeners.tell(Event::Asked {
             provider,
             took: at.elapsed(),
@@ -285,6 +301,7 @@ impl Call {
             said.done = done.max(said.done + SIGN_OF_LIFE);
             said.total = total;
             message.clone_into(&mut said.message);
+            self.doing.say(message);
             said.update()
         };
         self.tell(update);
@@ -323,6 +340,47 @@ impl Said {
             total: self.total,
             message: self.message.clone(),
         }
+    }
+}
+
+/// The span of one ask of a model. Costs nothing unless someone collects traces; holds no
+/// content.
+fn span(provider: &str) -> Span {
+    tracing::info_span!(
+        target: ASK_SPAN,
+        "chat",
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = provider,
+        gen_ai.response.model = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.type = Empty,
+    )
+}
+
+/// Writes down in the span of an ask what came of it.
+fn note_answer<T>(span: &Span, answer: &Result<deliberate_thinker::Answer<T>, Failed>) {
+    if span.is_disabled() {
+        return;
+    }
+    let replies = match answer {
+        Ok(answer) => &answer.replies,
+        Err(failed) => {
+            span.record("error.type", failed.error.code());
+            &failed.replies
+        }
+    };
+    let mut spent = Spent::default();
+    for reply in replies {
+        add(&mut spent, reply);
+    }
+    if let Some(model) = &spent.model {
+        span.record("gen_ai.response.model", model.as_str());
+    }
+    if spent.model_calls > 0 {
+        span.record("gen_ai.usage.input_tokens", spent.prompt_tokens);
+        span.record("gen_ai.usage.output_tokens", spent.completion_tokens);
     }
 }
 

@@ -6,7 +6,7 @@ use deliberate_thinker::Thinker;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::Principal;
+use crate::{Principal, TraceContext};
 
 /// The side of a call that the transport brings: how to stop it, where its progress goes, and
 /// whether the client offers its own model.
@@ -20,6 +20,10 @@ pub struct Caller {
     pub mind: Option<Arc<dyn Thinker>>,
     /// Whose call it is.
     pub principal: Principal,
+    /// The client's place in its trace, if it said one.
+    pub trace: Option<TraceContext>,
+    /// The revision of the protocol it speaks, for traces.
+    pub protocol: Option<&'static str>,
 }
 
 /// How far a call has come. Numbers only grow.

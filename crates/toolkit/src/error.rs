@@ -143,6 +143,8 @@ pub enum Kind {
     Node,
     /// A suspended call.
     Suspension,
+    /// Anything that is read by its address.
+    Resource,
 }
 
 impl std::fmt::Display for Kind {
@@ -155,6 +157,7 @@ impl std::fmt::Display for Kind {
             Self::Graph => "graph",
             Self::Node => "node",
             Self::Suspension => "suspended call",
+            Self::Resource => "resource",
         })
     }
 }
@@ -173,6 +176,7 @@ impl ToolError {
                 Kind::Graph => "GraphNotFound",
                 Kind::Node => "NodeNotFound",
                 Kind::Suspension => "SuspensionNotFound",
+                Kind::Resource => "ResourceNotFound",
             },
             Self::SetAside { .. } => "SetAside",
             Self::BranchClosed { .. } => "BranchClosed",
@@ -205,6 +209,9 @@ impl ToolError {
                         .to_owned()
                 }
                 Kind::Suspension => "It may have expired; make the original call again.".to_owned(),
+                Kind::Resource => {
+                    "List the resources and their templates to see what there is.".to_owned()
+                }
                 _ => "Use an id that an earlier call answered.".to_owned(),
             },
             Self::Elsewhere { place, .. } => {
@@ -237,6 +244,27 @@ impl ToolError {
             Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
         };
         Some(hint)
+    }
+
+    /// The error as it is told beyond this machine. Where the database lies is for the log, and for
+    /// who runs the server.
+    pub fn outward(self) -> Self {
+        match self {
+            Self::Store(
+                store @ (StoreError::Connection { .. }
+                | StoreError::Original { .. }
+                | StoreError::Foreign { .. }
+                | StoreError::Migration { .. }),
+            ) => {
+                tracing::error!(%store, "the database can't be used");
+                Self::Told {
+                    code: store.code().to_owned(),
+                    message: "the database can't be used".to_owned(),
+                    hint: Some("`deliberate doctor` and the server's log say why.".to_owned()),
+                }
+            }
+            error => error,
+        }
     }
 
     /// The error as data: code, message, hint, and the arguments at fault.

@@ -38,6 +38,8 @@ pub enum Event<'a> {
     },
     /// A call changed what stands at these addresses.
     Touched(&'a [Touched]),
+    /// A tool was called that is not there.
+    UnknownTool,
     /// A tool panicked; its caller was told that it failed.
     Panicked {
         /// The tool.

@@ -2,10 +2,7 @@
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use deliberate_core::{
-    Change, Invocation, InvocationId, SessionId, Spent, Suspension, SuspensionId, Timestamp,
-    cap_json, cut_to_chars,
-};
+use deliberate_core::{Change, SessionId, Spent, Suspension, SuspensionId};
 use deliberate_store::StoreError;
 use deliberate_thinker::{Ask, Message, ThinkError};
 use futures::FutureExt;
@@ -15,10 +12,14 @@ use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::Instant,
 };
+use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
-    Call, Caller, Event, Outcome, Principal, Registry, Running, ToolError, Touched,
+    CALL_SPAN, Call, Caller, Event, Outcome, Principal, Progress, Registry, ToolError, Touched,
+    TraceContext,
     call::{Bill, Journal},
+    held::{self, Hold, Kept, Work},
+    record::Begun,
     registry::{Action, Entry},
     suspend::Resumption,
     tool::AnyTool,
@@ -28,11 +29,8 @@ use crate::{
 /// silence; some sooner.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
 
-/// How long the answer to a failed call waits for its record.
-const RECORD_TIME: Duration = Duration::from_secs(1);
-
-/// What a record keeps of an error's text.
-const ERROR_CHARS: usize = 1_000;
+/// When it gives the first: a person who watches wants to know that something happens.
+const FIRST_SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +63,12 @@ pub struct AskForClient {
     pub messages: Vec<Message>,
     /// What the reply must look like.
     pub schema: Value,
+    /// The most the reply may have, for a client that asks a model with it.
+    #[serde(skip)]
+    pub max_tokens: u32,
+    /// How freely that model may write, 0 to 1.
+    #[serde(skip)]
+    pub temperature: f32,
 }
 
 impl From<Ask> for AskForClient {
@@ -74,6 +78,8 @@ impl From<Ask> for AskForClient {
             system: ask.system,
             messages: ask.messages,
             schema: ask.schema,
+            max_tokens: ask.max_tokens,
+            temperature: ask.temperature,
         }
     }
 }
@@ -100,29 +106,55 @@ impl Registry {
         arguments: Value,
         caller: Caller,
     ) -> Result<Answer, ToolError> {
-        let entry = self.entry(name)?;
-        let begun = Begun {
-            number: self.call_number(),
-            principal: caller.principal.clone(),
-            tool: entry.about.name,
-            input: cap_json(arguments.clone(), self.parts.bounds.record_bytes),
-            at: self.parts.clock.now(),
-            instant: Instant::now(),
-        };
-        self.listeners.tell(Event::Began(&begun.running()));
+        let hold = Hold::new(caller.cancelled.clone());
+        self.call_held(name, arguments, caller, &hold).await
+    }
+
+    /// The same, with `hold` between the call and its caller.
+    pub(crate) async fn call_held(
+        &self,
+        name: &str,
+        arguments: Value,
+        caller: Caller,
+        hold: &Hold,
+    ) -> Result<Answer, ToolError> {
+        let entry = self
+            .entry(name)
+            .inspect_err(|_| self.listeners.tell(Event::UnknownTool))?;
+        let span = span(entry.about.name, &caller);
+        self.call_entry(entry, arguments, caller, hold)
+            .instrument(span)
+            .await
+    }
+
+    async fn call_entry(
+        &self,
+        entry: &Entry,
+        arguments: Value,
+        caller: Caller,
+        hold: &Hold,
+    ) -> Result<Answer, ToolError> {
+        let begun = self.begin(entry.about.name, &arguments, &caller.principal);
         let deadline = begun.instant + self.time_limit(entry);
         let prepared = self.guarded(entry, deadline, async {
             allowed(entry, &begun.principal)?;
-            self.prepare(entry, arguments).await
+            self.prepare(entry, arguments, &begun.principal, hold).await
         });
-        match prepared.await {
-            Ok(Prepared::Run(run)) => self.run(*run, begun, caller).await,
+        let prepared = tokio::select! {
+            biased;
+            () = caller.cancelled.cancelled() => Err(ToolError::Cancelled),
+            prepared = prepared => prepared,
+            () = give_signs_of_waiting(&caller) => Err(ToolError::Internal),
+        };
+        match prepared {
+            Ok(Prepared::Run(run)) => self.run(*run, begun, caller, hold).await,
             Ok(Prepared::Ended(answer)) => {
-                self.ended(&begun, None, &Spent::default());
+                begun.end(None, &Spent::default());
                 Ok(answer)
             }
             Err(error) => {
-                self.record_failure(begun, &error, Bill::default()).await;
+                self.record_failure(begun, &error, Bill::default(), None)
+                    .await;
                 Err(error)
             }
         }
@@ -133,6 +165,8 @@ impl Registry {
         &'a self,
         entry: &'a Entry,
         arguments: Value,
+        principal: &Principal,
+        hold: &Hold,
     ) -> Result<Prepared<'a>, ToolError> {
         let arguments = entry.check(arguments)?;
         match &entry.action {
@@ -143,10 +177,11 @@ impl Registry {
                 journal: None,
                 suspended: None,
             }))),
-            Action::Resume => match self.resumption(arguments).await? {
+            Action::Resume => match self.resumption(arguments, principal, hold).await? {
                 Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
                 Resumption::Goes { suspended, journal } => {
                     let entry = self.entry(&suspended.tool_name)?;
+                    allowed(entry, principal)?;
                     let Action::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
                     };
@@ -154,7 +189,7 @@ impl Registry {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
-                        journal: Some(journal),
+                        journal,
                         suspended: Some(suspended),
                     })))
                 }
@@ -167,14 +202,26 @@ impl Registry {
         mut run: Run<'_>,
         begun: Begun,
         caller: Caller,
+        hold: &Hold,
     ) -> Result<Answer, ToolError> {
         let deadline = begun.instant + self.time_limit(run.entry);
         let cancelled = caller.cancelled.clone();
+        if hold.may_be_handed_over {
+            hold.runs(Work {
+                suspended: run.suspended.as_ref().map(|it| it.id.clone()),
+                tool: run.entry.about.name,
+                arguments: run.arguments.clone(),
+                journal: json!(run.journal.clone().unwrap_or_default()),
+                begun: run.suspended.as_ref().map_or(begun.at, |it| it.created_at),
+                owner: begun.principal.owner(),
+            })
+            .await;
+        }
         let call = Call::new(
             self.parts.clone(),
             self.listeners.clone(),
             (begun.number, begun.tool),
-            caller,
+            (caller, hold.doing.clone()),
             deadline,
             run.journal.take(),
         );
@@ -185,11 +232,14 @@ impl Registry {
                 outcome = self.guarded(run.entry, deadline, self.in_its_place(&run, &call)) => outcome,
             };
             // From here on it is not cancelled: what is committed is answered.
-            self.finish(run, begun, &call, outcome).await
+            let kept = hold.ending().await;
+            self.finish(run, begun, &call, kept, outcome).await
         };
         tokio::select! {
             answer = work => answer,
             () = give_signs_of_life(&call) => Err(ToolError::Internal),
+            // It is another's by now, and so is the answer.
+            id = self.keep_running(hold) => self.ended_answer(&id).await,
         }
     }
 
@@ -244,38 +294,49 @@ impl Registry {
         running.acquire().await.map_err(|_| ToolError::Internal)
     }
 
-    /// Commits what the run came to, and gives the answer.
+    /// Commits what the run came to, and gives the answer. `kept` is where a call is kept that was
+    /// handed over.
     async fn finish(
         &self,
         run: Run<'_>,
         begun: Begun,
         call: &Call,
+        kept: Option<Kept>,
         outcome: Result<Outcome<Value>, ToolError>,
     ) -> Result<Answer, ToolError> {
         let bill = call.bill();
-        let suspended = run.suspended.as_ref().map(|it| it.id.clone());
+        let handed_over = kept.as_ref().map(|kept| kept.id.clone());
+        let earlier = kept.or_else(|| run.suspended.as_deref().map(Kept::of));
         let (answer, session, mut changes) = match outcome {
             Ok(outcome) => {
                 let mut changes = outcome.changes;
-                if let Some(suspended) = &run.suspended {
-                    changes.push(Change::EndSuspension {
-                        id: suspended.id.clone(),
-                        outcome: outcome.output.clone(),
-                    });
-                }
+                changes.extend(earlier.as_ref().map(|kept| Change::EndSuspension {
+                    id: kept.id.clone(),
+                    outcome: outcome.output.clone(),
+                    failed: false,
+                }));
                 (Answer::Done(outcome.output), outcome.session, changes)
             }
             Err(ToolError::Think(ThinkError::Pending)) => {
-                let (needs, suspension) =
-                    self.suspend(run.entry, run.arguments, run.suspended, call)?;
+                let owner = begun.principal.owner();
+                let suspended =
+                    self.suspend(run.entry, run.arguments, earlier.clone(), owner, call);
+                let (needs, suspension) = match suspended {
+                    Ok(suspended) => suspended,
+                    Err(error) => {
+                        self.record_failure(begun, &error, bill, handed_over).await;
+                        return Err(error);
+                    }
+                };
+                let changes = suspension.map(Change::Suspend);
                 (
                     Answer::NeedsReply(needs),
                     None,
-                    vec![Change::Suspend(suspension)],
+                    changes.into_iter().collect(),
                 )
             }
             Err(error) => {
-                self.record_failure(begun, &error, bill).await;
+                self.record_failure(begun, &error, bill, handed_over).await;
                 return Err(error);
             }
         };
@@ -283,22 +344,30 @@ impl Registry {
             Answer::Done(output) => output.clone(),
             Answer::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
-        let touched = self.touched(&changes);
+        let touched = self.touched(&changes, session.as_ref());
         let record = self.record(&begun, bill.clone(), session, Ok(output));
+        if changes.is_empty() {
+            self.records.later(&self.parts.store, record);
+            begun.end(None, &bill.spent);
+            return Ok(answer);
+        }
         changes.push(Change::AddInvocation(record));
-        match (self.parts.store.commit(changes).await, suspended) {
+        match (self.parts.store.commit(changes).await, earlier) {
             (Ok(()), _) => {
                 if !touched.is_empty() {
                     self.listeners.tell(Event::Touched(&touched));
                 }
-                self.ended(&begun, None, &bill.spent);
+                begun.end(None, &bill.spent);
                 Ok(answer)
             }
             // Someone else resumed the same call and was first: theirs is the answer.
-            (Err(StoreError::AlreadyEnded), Some(id)) => self.ended_answer(&id).await,
+            (Err(StoreError::AlreadyEnded), Some(earlier)) => {
+                begun.end(None, &bill.spent);
+                self.ended_answer(&earlier.id).await
+            }
             (Err(error), _) => {
                 let error = ToolError::from(error);
-                self.record_failure(begun, &error, bill).await;
+                self.record_failure(begun, &error, bill, handed_over).await;
                 Err(error)
             }
         }
@@ -306,16 +375,19 @@ impl Registry {
 
     async fn ended_answer(&self, id: &SuspensionId) -> Result<Answer, ToolError> {
         let suspension = self.parts.store.suspension(id).await?;
-        let outcome = suspension.and_then(|it| it.outcome);
-        outcome.map(Answer::Done).ok_or(ToolError::Internal)
+        match suspension.map(|it| (it.outcome, it.failed)) {
+            Some((Some(outcome), false)) => Ok(Answer::Done(outcome)),
+            Some((Some(outcome), true)) => Err(held::told(&outcome)),
+            _ => Err(ToolError::Cancelled),
+        }
     }
 
     /// What changes that are about to be kept mean for addresses, each once.
-    fn touched(&self, changes: &[Change]) -> Vec<Touched> {
+    fn touched(&self, changes: &[Change], session: Option<&SessionId>) -> Vec<Touched> {
         let mut touched = Vec::new();
         for family in self.resources() {
             for change in changes {
-                for one in family.touched(change) {
+                for one in family.touched(change, session) {
                     if !touched.contains(&one) {
                         touched.push(one);
                     }
@@ -323,75 +395,6 @@ impl Registry {
             }
         }
         touched
-    }
-
-    fn ended(&self, begun: &Begun, error: Option<&str>, spent: &Spent) {
-        self.listeners.tell(Event::Ended {
-            call: &begun.running(),
-            took: begun.instant.elapsed(),
-            error,
-            spent,
-        });
-    }
-
-    /// Records a call that failed. If that fails too, the caller still hears of the first
-    /// failure.
-    async fn record_failure(&self, begun: Begun, error: &ToolError, bill: Bill) {
-        tracing::info!(
-            tool = begun.tool,
-            code = error.code(),
-            took_ms = u64::try_from(begun.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "a call failed"
-        );
-        self.ended(&begun, Some(error.code()), &bill.spent);
-        let record = self.record(&begun, bill, None, Err(error));
-        let commit = self.parts.store.commit(vec![Change::AddInvocation(record)]);
-        match tokio::time::timeout(RECORD_TIME, commit).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "a failed call could not be recorded"),
-            // It is queued, and recorded when the database is free again.
-            Err(_) => tracing::warn!("a failed call waits to be recorded"),
-        }
-    }
-
-    fn record(
-        &self,
-        begun: &Begun,
-        bill: Bill,
-        session: Option<SessionId>,
-        outcome: Result<Value, &ToolError>,
-    ) -> Invocation {
-        let named = || {
-            begun
-                .input
-                .get("session_id")
-                .and_then(Value::as_str)
-                .map(SessionId::from)
-        };
-        let (output, error) = match outcome {
-            Ok(output) => (Some(output), None),
-            Err(error) => {
-                let said = error.unusable_answer();
-                (
-                    said.map(|said| json!({ "unusable_answer": said })),
-                    Some(error),
-                )
-            }
-        };
-        Invocation {
-            id: InvocationId::from(self.parts.ids.fresh()),
-            session_id: session.or_else(named),
-            tool_name: begun.tool.to_owned(),
-            input: begun.input.clone(),
-            output: output.map(|output| cap_json(output, self.parts.bounds.record_bytes)),
-            pipe_name: bill.pipe,
-            latency_ms: i64::try_from(begun.instant.elapsed().as_millis()).ok(),
-            success: error.is_none(),
-            error: error.map(|error| cut_to_chars(&error.to_string(), ERROR_CHARS)),
-            error_code: error.map(|error| error.code().to_owned()),
-            spent: bill.spent,
-            created_at: begun.at,
-        }
     }
 }
 
@@ -401,29 +404,30 @@ enum Prepared<'a> {
     Ended(Answer),
 }
 
-/// What is known of a call when it begins.
-struct Begun {
-    number: u64,
-    principal: Principal,
-    tool: &'static str,
-    /// The arguments, shortened for the record.
-    input: Value,
-    at: Timestamp,
-    instant: Instant,
+/// The span of a call. Costs nothing unless someone collects traces; holds no content.
+fn span(tool: &'static str, caller: &Caller) -> Span {
+    let trace = caller.trace.as_ref();
+    tracing::info_span!(
+        target: CALL_SPAN,
+        "tools/call",
+        otel.kind = "server",
+        mcp.method.name = "tools/call",
+        mcp.protocol.version = caller.protocol,
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = tool,
+        gen_ai.tool.type = "function",
+        error.type = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        deliberate.model_calls = Empty,
+        traceparent = trace.map(TraceContext::parent),
+        tracestate = trace.and_then(TraceContext::state),
+    )
 }
 
-impl Begun {
-    fn running(&self) -> Running<'_> {
-        Running {
-            id: self.number,
-            tool: self.tool,
-            principal: &self.principal,
-        }
-    }
-}
-
+/// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
 fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
-    if principal.scope.allows(entry.about.name) {
+    if matches!(entry.action, Action::Resume) || principal.scope.allows(entry.about.name) {
         return Ok(());
     }
     Err(ToolError::Forbidden {
@@ -431,10 +435,30 @@ fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
     })
 }
 
+/// Never ends. A call that waits for another has no progress of its own yet; its numbers stay
+/// below those that a run begins with.
+async fn give_signs_of_waiting(caller: &Caller) {
+    const STEP: f64 = 1e-6;
+    let mut done = 0.0;
+    tokio::time::sleep(FIRST_SIGN_OF_LIFE).await;
+    loop {
+        done += STEP;
+        if let Some(hears) = &caller.progress {
+            hears(Progress {
+                done,
+                total: None,
+                message: "waiting".to_owned(),
+            });
+        }
+        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
+    }
+}
+
 /// Never ends.
 async fn give_signs_of_life(call: &Call) {
+    tokio::time::sleep(FIRST_SIGN_OF_LIFE).await;
     loop {
-        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
         call.sign_of_life();
+        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
     }
 }

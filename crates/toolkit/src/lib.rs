@@ -15,23 +15,32 @@ mod error;
 mod event;
 mod find;
 mod gate;
+mod held;
+mod left;
 mod menu;
 mod principal;
+mod record;
 mod registry;
 mod resource;
 mod schema;
 mod suspend;
 mod tool;
+mod trace;
 
 pub use call::{Call, Thinking};
 pub use caller::{Caller, Minds, OneMind, Progress};
 pub use error::{Issue, Kind, ToolError};
 pub use event::{Event, Listener, Running};
 pub use gate::{Answer, AskForClient, NeedsReply};
-pub use menu::{Argument, Dish, Menu, Served};
+pub use held::{StillRunning, Within};
+pub use left::{Left, LeftCall};
+pub use menu::{Argument, Dish, Menu, Said, Served, Speaker, Utterance};
 pub use principal::{Principal, Scope};
 pub use registry::{Bounds, Listing, Parts, Registry};
-pub use resource::{Body, Contents, Desk, Listed, Resource, Resources, Template, Touched};
+pub use resource::{
+    Body, Choices, Contents, Desk, Listed, Resource, Resources, Template, Touched, Typed,
+};
 pub use schema::answer_schema;
 pub use suspend::RESUME;
 pub use tool::{About, Annotations, Limits, Outcome, Tool};
+pub use trace::{ASK_SPAN, CALL_SPAN, TraceContext};

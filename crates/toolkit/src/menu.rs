@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{Desk, ToolError};
+use crate::{Choices, Contents, Desk, ToolError, Typed};
 
 /// One family of prompts. Names do not overlap between families.
 pub trait Menu: Send + Sync {
@@ -24,10 +24,9 @@ pub trait Menu: Send + Sync {
     fn complete<'a>(
         &'a self,
         name: &'a str,
-        argument: &'a str,
-        typed: &'a str,
+        typed: Typed<'a>,
         desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Vec<String>>>;
+    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>>;
 }
 
 /// A prompt in the menu.
@@ -39,6 +38,8 @@ pub struct Dish {
     pub title: String,
     /// What it does.
     pub description: String,
+    /// The tool it leads to; who may not use that has no use for the prompt.
+    pub leads_to: String,
     /// What it can be given.
     pub arguments: Vec<Argument>,
 }
@@ -59,6 +60,53 @@ pub struct Argument {
 pub struct Served {
     /// What it does.
     pub description: String,
-    /// What the user says to the model.
-    pub text: String,
+    /// What is said to the model, in order.
+    pub said: Vec<Said>,
+}
+
+/// One thing that is said in a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Who says it.
+    pub by: Speaker,
+    /// What.
+    pub what: Utterance,
+}
+
+/// Who speaks in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// What can be said in a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Utterance {
+    /// Words.
+    Text(String),
+    /// A picture.
+    Image {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// What kind of picture.
+        mime_type: String,
+    },
+    /// Something that stands at an address.
+    Resource(Contents),
+}
+
+impl Served {
+    /// A prompt that is one text, said by the person.
+    pub fn text(description: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            description: description.into(),
+            said: vec![Said {
+                by: Speaker::User,
+                what: Utterance::Text(text.into()),
+            }],
+        }
+    }
 }

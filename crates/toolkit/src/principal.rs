@@ -13,6 +13,13 @@ pub struct Principal {
     pub scope: Scope,
 }
 
+impl Principal {
+    /// Whose the things are that they leave behind.
+    pub(crate) fn owner(&self) -> Option<String> {
+        self.name.as_deref().map(str::to_owned)
+    }
+}
+
 /// Which tools someone may call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Scope {

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -16,6 +16,8 @@ use tokio::sync::Semaphore;
 use crate::{
     About, Listener, Menu, Minds, Resources, Tool, ToolError,
     event::Listeners,
+    held::HeldCalls,
+    record::Records,
     schema::Checker,
     suspend::{self, Resume},
     tool::AnyTool,
@@ -78,6 +80,9 @@ pub struct Registry {
     resources: Vec<Box<dyn Resources>>,
     menus: Vec<Box<dyn Menu>>,
     calls: AtomicU64,
+    pub(crate) open_calls: Arc<AtomicUsize>,
+    pub(crate) held: HeldCalls,
+    pub(crate) records: Records,
 }
 
 pub(crate) struct Entry {
@@ -121,6 +126,9 @@ impl Registry {
             resources: Vec::new(),
             menus: Vec::new(),
             calls: AtomicU64::new(0),
+            open_calls: Arc::default(),
+            held: HeldCalls::default(),
+            records: Records::default(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! What can be read by its address: sessions, graphs, files, articles.
 
-use deliberate_core::Change;
+use std::collections::HashMap;
+
+use deliberate_core::{Change, SessionId};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -9,6 +11,16 @@ use crate::{Answer, Caller, Registry, ToolError};
 /// One family of things that can be read. Families do not overlap: an address belongs to the
 /// first that knows it.
 pub trait Resources: Send + Sync {
+    /// What a caller's scope must allow to see any of it; nothing if whoever was let in may.
+    fn needs(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether an address has one of this family's forms. Decided by how it looks alone.
+    fn knows(&self, _uri: &str) -> bool {
+        true
+    }
+
     /// The forms its addresses have.
     fn templates(&self) -> Vec<Template>;
 
@@ -27,18 +39,38 @@ pub trait Resources: Send + Sync {
         desk: Desk<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>>;
 
-    /// What may stand for `argument` in one of its templates, given what has been typed of it.
+    /// What may stand for an argument of one of its templates, given what has been typed of it.
     /// Bounded; `None` if the template is not one of this family's.
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        argument: &'a str,
-        typed: &'a str,
+        typed: Typed<'a>,
         desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Vec<String>>>;
+    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>>;
 
-    /// What a change that was just kept means for its addresses.
-    fn touched(&self, change: &Change) -> Vec<Touched>;
+    /// What a change that was just kept means for its addresses; `session` is the one the call
+    /// worked on, because not every change names it.
+    fn touched(&self, change: &Change, session: Option<&SessionId>) -> Vec<Touched>;
+}
+
+/// An argument while a person types it.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    /// Its name.
+    pub argument: &'a str,
+    /// What they typed so far.
+    pub text: &'a str,
+    /// What the other arguments are, as far as they are given.
+    pub given: &'a HashMap<String, String>,
+}
+
+/// What an argument can be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The likeliest first.
+    pub values: Vec<String>,
+    /// Whether there are more than were looked at.
+    pub more: bool,
 }
 
 /// What a family has at hand. Everything goes through the gate, so that limits, scopes and records
@@ -131,6 +163,8 @@ pub enum Body {
 pub enum Touched {
     /// This one reads differently now.
     Resource(String),
+    /// Any that begins so may read differently now; which ones can't be told cheaply.
+    Under(String),
     /// The list is another.
     List,
 }

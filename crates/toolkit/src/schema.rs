@@ -24,7 +24,8 @@ pub(crate) fn of_input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of what a tool answers. A tool that thinks may answer `needs_reply` instead.
+/// The schema of what a tool answers. A tool that thinks may answer `needs_reply` or
+/// `still_running` instead.
 pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
     // As it is written: a field that is left out when it has nothing to say is not required.
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
@@ -41,10 +42,18 @@ pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
             "needs_reply".to_owned(),
             json!({ "type": "object", "description": "Think, then call reasoning_resume" }),
         );
+        properties.insert(
+            "still_running".to_owned(),
+            json!({ "type": "object", "description": "Call reasoning_resume for the answer" }),
+        );
     }
     fields.insert(
         "anyOf".to_owned(),
-        json!([{ "required": required }, { "required": ["needs_reply"] }]),
+        json!([
+            { "required": required },
+            { "required": ["needs_reply"] },
+            { "required": ["still_running"] },
+        ]),
     );
     schema
 }
@@ -95,6 +104,9 @@ fn slim(schema: &mut Value) {
                             .iter_mut()
                             .for_each(|(_, property)| slim(property));
                     }
+                } else if key == "items" && *value == Value::Bool(true) {
+                    // Says the same, and there are clients and models that refuse the short form.
+                    *value = json!({});
                 } else {
                     slim(value);
                 }

@@ -1,4 +1,4 @@
-//! Calls that wait for their client's model.
+//! Calls that wait for their client's model, and picking up calls that were left.
 //!
 //! A call that finds no model to ask is suspended: its arguments and the replies so far are
 //! kept in the store, the client is told what to think about, and `reasoning_resume` brings the
@@ -6,15 +6,21 @@
 //! replies; it may be suspended again. A call that has ended gives the same answer to everyone
 //! who resumes it again.
 
-use deliberate_core::{Suspension, SuspensionId};
+use std::borrow::Cow;
+
+use deliberate_core::{Suspension, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    About, Annotations, AskForClient, Call, Issue, Kind, Limits, NeedsReply, Registry, ToolError,
-    call::Journal, registry::Entry, schema,
+    About, Annotations, AskForClient, Call, Issue, Kind, Limits, NeedsReply, Principal, Registry,
+    ToolError,
+    call::Journal,
+    held::{self, Hold, Kept},
+    registry::Entry,
+    schema,
 };
 
 /// The tool that brings replies.
@@ -24,11 +30,11 @@ pub const RESUME: &str = "reasoning_resume";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resume {
-    /// The id in `needs_reply`
+    /// The id in `needs_reply` or `still_running`
     #[schemars(length(min = 1))]
     id: String,
     /// One reply per ask, in their order: an object that fits the ask's schema
-    #[schemars(length(min = 1))]
+    #[serde(default)]
     replies: Vec<Value>,
 }
 
@@ -47,7 +53,8 @@ impl Resume {
             name: RESUME,
             title: "Resume a suspended call",
             description: "Continues a call that answered needs_reply: think about each ask, then \
-                          pass its id and your replies. Gives that call's answer.",
+                          pass its id and your replies. After still_running pass the id alone. \
+                          Gives that call's answer.",
             annotations: Annotations::MARKS,
             thinks: true,
             limits: Limits::default(),
@@ -62,84 +69,138 @@ pub(crate) enum Resumption {
     /// The call goes on with these replies.
     Goes {
         suspended: Box<Suspension>,
-        journal: Journal,
+        journal: Option<Journal>,
     },
 }
 
 impl Registry {
-    pub(crate) async fn resumption(&self, arguments: Value) -> Result<Resumption, ToolError> {
+    pub(crate) async fn resumption(
+        &self,
+        arguments: Value,
+        principal: &Principal,
+        hold: &Hold,
+    ) -> Result<Resumption, ToolError> {
         let resume: Resume = serde_json::from_value(arguments)
             .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
-        let id = SuspensionId::from(resume.id);
-        let suspended = self.parts.store.suspension(&id).await?;
-        let Some(suspended) = suspended.filter(|it| it.expires_at > self.parts.clock.now()) else {
-            return Err(ToolError::NotFound {
-                what: Kind::Suspension,
-                id: deliberate_core::cut_to_chars(id.as_str(), 80),
-            });
-        };
-        if let Some(outcome) = suspended.outcome {
-            return Ok(Resumption::Ended(outcome));
-        }
-        let damaged = |error: serde_json::Error| StoreError::Damaged {
-            what: "a suspended call".to_owned(),
-            reason: error.to_string(),
-        };
-        let mut journal: Journal =
-            serde_json::from_value(suspended.journal.clone()).map_err(damaged)?;
-        let keys: Vec<String> = serde_json::from_value(suspended.asks.clone()).map_err(damaged)?;
-        if resume.replies.len() > keys.len() {
-            let rule = format!("must have at most {} item(s), one for each ask", keys.len());
-            let issue = Issue::new("replies", rule).given(&json!(resume.replies.len()));
-            return Err(ToolError::Invalid(vec![issue]));
-        }
-        for (key, reply) in keys.into_iter().zip(resume.replies) {
-            let text = match reply {
-                Value::String(text) => text,
-                reply => reply.to_string(),
-            };
-            let limit = self.parts.bounds.content_chars;
-            if text.len() > limit && text.chars().count() > limit {
-                let rule = format!("must have at most {limit} characters each");
-                return Err(ToolError::Invalid(vec![Issue::new("replies", rule)]));
+        let id = SuspensionId::from(resume.id.as_str());
+        loop {
+            let suspended = self.left(&id, principal).await?;
+            if let Some(outcome) = suspended.outcome {
+                if suspended.failed {
+                    return Err(held::told(&outcome));
+                }
+                return Ok(Resumption::Ended(outcome));
             }
-            journal.replies.insert(key, text);
+            if self.runs(&suspended) || self.held.has(&id) {
+                self.check_replies(&resume.replies, &[])?;
+                hold.waits_for(&id).await;
+                self.held.wait_for(&id).await;
+                continue;
+            }
+            let keys: Vec<String> =
+                serde_json::from_value(suspended.asks.clone()).map_err(|error| damaged(&error))?;
+            self.check_replies(&resume.replies, &keys)?;
+            // Without asks it was run by someone who did not end it.
+            if keys.is_empty() && !self.take_over(&suspended, hold).await? {
+                continue;
+            }
+            let journal = journal(&suspended, keys, &resume.replies)?;
+            return Ok(Resumption::Goes {
+                suspended: Box::new(suspended),
+                journal,
+            });
         }
-        Ok(Resumption::Goes {
-            suspended: Box::new(suspended),
-            journal,
+    }
+
+    /// The call of that id, if it is theirs, was not forgotten, and they may make such calls.
+    pub(crate) async fn left(
+        &self,
+        id: &SuspensionId,
+        principal: &Principal,
+    ) -> Result<Suspension, ToolError> {
+        let suspended = self.parts.store.suspension(id).await?;
+        let theirs = |it: &Suspension| {
+            it.expires_at > self.parts.clock.now()
+                && it.owner == principal.owner()
+                && principal.scope.allows(&it.tool_name)
+        };
+        suspended.filter(theirs).ok_or_else(|| ToolError::NotFound {
+            what: Kind::Suspension,
+            id: deliberate_core::cut_to_chars(id.as_str(), 80),
         })
     }
 
-    /// What to tell the client, and what to keep, of a call that waits for replies.
+    /// Whether someone runs it now.
+    pub(crate) fn runs(&self, suspended: &Suspension) -> bool {
+        let now = self.parts.clock.now();
+        suspended.running_until.is_some_and(|until| until > now)
+    }
+
+    fn check_replies(&self, replies: &[Value], keys: &[String]) -> Result<(), ToolError> {
+        let invalid = |issue| Err(ToolError::Invalid(vec![issue]));
+        if replies.len() > keys.len() {
+            let rule = match keys.len() {
+                0 => "must be left out: the call waits for none".to_owned(),
+                count => format!("must have at most {count} item(s), one for each ask"),
+            };
+            return invalid(Issue::new("replies", rule).given(&json!(replies.len())));
+        }
+        let limit = self.parts.bounds.content_chars;
+        let too_long = |reply: &Value| {
+            let text = text_of(reply);
+            text.len() > limit && text.chars().count() > limit
+        };
+        if replies.iter().any(too_long) {
+            let rule = format!("must have at most {limit} characters each");
+            return invalid(Issue::new("replies", rule));
+        }
+        Ok(())
+    }
+
+    /// When a call that is left now will be forgotten.
+    pub(crate) fn suspended_until(&self, now: Timestamp) -> Timestamp {
+        let time = i64::try_from(self.parts.bounds.suspension_time.as_micros()).unwrap_or(i64::MAX);
+        now.plus_micros(time)
+    }
+
+    /// What to tell the client, and what to keep, of a call that waits for replies; nothing is to
+    /// be kept if it waits for the same as before.
     pub(crate) fn suspend(
         &self,
         entry: &Entry,
         arguments: Value,
-        earlier: Option<Box<Suspension>>,
+        earlier: Option<Kept>,
+        owner: Option<String>,
         call: &Call,
-    ) -> Result<(NeedsReply, Suspension), ToolError> {
+    ) -> Result<(NeedsReply, Option<Suspension>), ToolError> {
         let (pending, journal) = call.waits_for().ok_or(ToolError::Internal)?;
         let asks: Vec<AskForClient> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
         }
         let now = self.parts.clock.now();
-        let time = i64::try_from(self.parts.bounds.suspension_time.as_micros()).unwrap_or(i64::MAX);
         let keys: Vec<&str> = asks.iter().map(|ask| ask.key.as_str()).collect();
-        let (id, created_at) = match earlier {
-            Some(earlier) => (earlier.id, earlier.created_at),
-            None => (SuspensionId::from(self.parts.ids.fresh()), now),
+        let (journal, keys) = (json!(journal), json!(keys));
+        let (id, created_at, changed) = match earlier {
+            Some(earlier) => {
+                let waited_for = earlier.waited_for.as_ref();
+                let same = waited_for == Some(&(journal.clone(), keys.clone()));
+                (earlier.id, earlier.begun, !same)
+            }
+            None => (SuspensionId::from(self.parts.ids.fresh()), now, true),
         };
         let suspension = Suspension {
             id: id.clone(),
             tool_name: entry.about.name.to_owned(),
             arguments,
-            journal: json!(journal),
-            asks: json!(keys),
+            journal,
+            asks: keys,
             created_at,
-            expires_at: now.plus_micros(time),
+            expires_at: self.suspended_until(now),
+            owner,
+            running_until: None,
             outcome: None,
+            failed: false,
         };
         let needs = NeedsReply {
             next: format!(
@@ -149,6 +210,38 @@ impl Registry {
             id: id.to_string(),
             asks,
         };
-        Ok((needs, suspension))
+        Ok((needs, changed.then_some(suspension)))
     }
+}
+
+fn damaged(error: &serde_json::Error) -> ToolError {
+    ToolError::Store(StoreError::Damaged {
+        what: "a suspended call".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn text_of(reply: &Value) -> Cow<'_, str> {
+    match reply {
+        Value::String(text) => Cow::Borrowed(text),
+        reply => Cow::Owned(reply.to_string()),
+    }
+}
+
+/// The replies so far and these, in the order of their asks; none if the call never waited for a
+/// client, so that it asks a model again.
+fn journal(
+    suspended: &Suspension,
+    keys: Vec<String>,
+    replies: &[Value],
+) -> Result<Option<Journal>, ToolError> {
+    let mut journal: Journal =
+        serde_json::from_value(suspended.journal.clone()).map_err(|error| damaged(&error))?;
+    if keys.is_empty() && journal == Journal::default() {
+        return Ok(None);
+    }
+    for (key, reply) in keys.into_iter().zip(replies) {
+        journal.replies.insert(key, text_of(reply).into_owned());
+    }
+    Ok(Some(journal))
 }

@@ -10,6 +10,7 @@ mod sessions;
 pub(crate) mod setup;
 mod table;
 mod think;
+mod token;
 mod tools;
 
 use std::{
@@ -22,13 +23,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{CommonOptions, Loaded, LogLevel, Settings},
-    logging,
+    logging::{self, Content},
+    telemetry::Telemetry,
 };
 
 /// A reasoning server for every MCP client.
 ///
 /// Without a command it serves: an MCP client starts it and talks to it over standard input and
-/// output. `deliberate setup <client>` adds it to a client, `deliberate think "…"` tries it here.
+/// output; started in a terminal, it serves HTTP. `deliberate setup <client>` adds it to a client, `deliberate think "…"` tries it here.
 #[derive(Debug, Parser)]
 #[command(name = "deliberate", version, max_term_width = 100)]
 pub(crate) struct Program {
@@ -40,8 +42,8 @@ pub(crate) struct Program {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve MCP over standard input and output (the default)
-    Serve,
+    /// Serve MCP: to the client that started it, or over HTTP (the default)
+    Serve(serve::ServeArgs),
     /// See it work: a short tree and a short graph, with no model and nothing left behind
     Demo(demo::DemoArgs),
     /// Ask a question and see the thought
@@ -58,6 +60,8 @@ enum Command {
     Setup(setup::SetupArgs),
     /// Take over the database of mcp-langbase-reasoning
     Import(import::ImportArgs),
+    /// Make a token for a client that comes over HTTP
+    Token(token::TokenArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -71,26 +75,41 @@ pub(crate) struct Shell<'a> {
 pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
     // Not locked: serving writes from other threads.
     let output = &mut io::stdout();
-    // Needs no settings, and must work even when they are wrong.
+    // These need no settings, and must work even when they are wrong.
     if let Some(Command::Completions(args)) = &program.command {
         return completions::run(args, output);
     }
+    if let Some(Command::Token(args)) = &program.command {
+        return token::run(args, output);
+    }
     let loaded = Settings::load(&program.options.flags())?;
     let log = &loaded.settings.log;
-    let command = program.command.unwrap_or(Command::Serve);
+    let serve = || Command::Serve(serve::ServeArgs::default());
+    let command = program.command.unwrap_or_else(serve);
     // A person at a terminal wants the answer, not the log; asking for a level is asking for it.
     let level = match command {
-        Command::Serve => log.level,
+        Command::Serve(_) => log.level,
         _ if loaded.is_default("log.level") => LogLevel::Warn,
         _ => log.level,
     };
-    logging::start(level, log.format);
+    let content = if log.content {
+        Content::Shown
+    } else {
+        Content::Hidden
+    };
+    // Traces are of calls to the server.
+    let telemetry = match command {
+        Command::Serve(_) => Telemetry::of(&loaded.settings.telemetry)?,
+        _ => None,
+    };
+    let spans = telemetry.as_ref().map(Telemetry::layer);
+    logging::start(level, log.format, content, spans);
     let shell = &mut Shell {
         loaded: &loaded,
         output,
     };
     match command {
-        Command::Serve => serve::run(&loaded),
+        Command::Serve(args) => serve::run(&args, &loaded, telemetry),
         Command::Demo(args) => runtime()?.block_on(demo::run(&args, shell)),
         Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
         Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
@@ -104,6 +123,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
             setup::run(&args, io, &dirs)
         }
         Command::Import(args) => runtime()?.block_on(import::run(&args, shell)),
+        Command::Token(args) => token::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),
     }
 }

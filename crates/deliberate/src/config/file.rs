@@ -97,6 +97,16 @@ impl Contents {
             }
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
+            DeValue::Array(items) if setting.kind.is_list() => match texts(items) {
+                Some(text) => text,
+                None => {
+                    return self.refuse(ConfigError::NotSingle {
+                        key: setting.key,
+                        place: origin,
+                        found: "a list of something else than texts without commas",
+                    });
+                }
+            },
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
                 return self.refuse(ConfigError::NotSingle {
                     key: setting.key,
@@ -137,6 +147,18 @@ fn is_section(key: &str) -> bool {
             .split_once('.')
             .is_some_and(|(section, _)| section == key)
     })
+}
+
+/// A list as it is written elsewhere.
+fn texts(items: &toml::de::DeArray<'_>) -> Option<String> {
+    let texts: Option<Vec<&str>> = items
+        .iter()
+        .map(|item| match item.get_ref() {
+            DeValue::String(text) if !text.contains(',') => Some(text.as_ref()),
+            _ => None,
+        })
+        .collect();
+    texts.map(|texts| texts.join(","))
 }
 
 fn found(value: &DeValue<'_>) -> &'static str {

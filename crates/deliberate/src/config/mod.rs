@@ -20,8 +20,11 @@ mod values;
 
 pub(crate) use environment::Environment;
 pub(crate) use flags::CommonOptions;
+#[cfg(test)]
+pub(crate) use flags::Flags;
 pub(crate) use load::Loaded;
 pub(crate) use reference::{reference_markdown, sample_toml};
-pub(crate) use settings::{Durability, LogFormat, LogLevel, Settings};
+pub(crate) use settings::{Durability, Http, LogFormat, LogLevel, Settings, Stdio, Telemetry};
 #[cfg(test)]
 pub(crate) use table::PROVIDERS;
+pub(crate) use value::parse_address;

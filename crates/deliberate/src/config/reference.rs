@@ -65,7 +65,10 @@ fn meaning(setting: &Setting) -> String {
         Kind::Number { min, max } => format!("{} ({min} to {max})", setting.help),
         Kind::Switch => format!("{} (on, off)", setting.help),
         Kind::Choice(words) => format!("{} ({})", setting.help, words.join(", ")),
-        Kind::Text | Kind::Secret | Kind::Path | Kind::Url => setting.help.to_owned(),
+        Kind::Texts | Kind::Paths => format!("{} (list)", setting.help),
+        Kind::Text | Kind::Secret | Kind::Path | Kind::Url | Kind::Address => {
+            setting.help.to_owned()
+        }
     }
 }
 
@@ -75,7 +78,20 @@ fn sample_value(setting: &Setting) -> String {
     | Fallback::Computed { example: text, .. }) = setting.fallback;
     match setting.kind {
         Kind::Integer { .. } | Kind::Milliseconds { .. } | Kind::Number { .. } => text.to_owned(),
-        Kind::Text | Kind::Secret | Kind::Switch | Kind::Choice(_) | Kind::Path | Kind::Url => {
+        Kind::Texts | Kind::Paths => {
+            let items: Vec<String> = text
+                .split(',')
+                .map(|item| format!("{:?}", item.trim()))
+                .collect();
+            format!("[{}]", items.join(", "))
+        }
+        Kind::Text
+        | Kind::Secret
+        | Kind::Switch
+        | Kind::Choice(_)
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address => {
             format!("\"{text}\"")
         }
     }

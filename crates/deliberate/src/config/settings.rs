@@ -1,12 +1,12 @@
 //! The settings as the program uses them: typed, checked and complete.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::value::Value;
 use super::values::{Values, narrow};
 
 /// Everything that can be set.
@@ -46,6 +46,93 @@ pub(crate) struct Settings {
     pub(crate) suspend_ttl: Duration,
     /// What tokens cost.
     pub(crate) prices: Prices,
+    /// Standard input and output.
+    pub(crate) stdio: Stdio,
+    /// HTTP.
+    pub(crate) http: Http,
+    /// Access tokens of an authorization server.
+    pub(crate) oauth: OAuth,
+    /// Files that clients may read.
+    pub(crate) resources: Resources,
+    /// Traces.
+    pub(crate) telemetry: Telemetry,
+}
+
+/// Whether standard input and output are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stdio {
+    /// If a client started the program.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// How HTTP is served.
+#[derive(Debug, Clone)]
+pub(crate) struct Http {
+    /// Where; `None` leaves it to how the program was started.
+    pub(crate) listen: Option<SocketAddr>,
+    /// How clients reach it.
+    pub(crate) public_url: Option<String>,
+    /// Names it may be called by.
+    pub(crate) allowed_hosts: Vec<String>,
+    /// Pages that may use it.
+    pub(crate) allowed_origins: Vec<String>,
+    /// Lets a client use everything.
+    pub(crate) token: Option<SecretString>,
+    /// Named tokens.
+    pub(crate) tokens_file: Option<PathBuf>,
+    /// The old transport.
+    pub(crate) sse: bool,
+    /// Sessions of the streamable transport.
+    pub(crate) sessions: bool,
+    /// Sessions at once.
+    pub(crate) max_sessions: usize,
+    /// How long an idle one is kept.
+    pub(crate) session_idle: Duration,
+    /// Connections at once.
+    pub(crate) connections: usize,
+    /// Of one client; zero is any number, `None` leaves it to who can reach us.
+    pub(crate) requests_per_minute: Option<u32>,
+    /// Of one client; likewise.
+    pub(crate) concurrent_requests: Option<usize>,
+}
+
+/// Access tokens of an authorization server.
+#[derive(Debug, Clone)]
+pub(crate) struct OAuth {
+    /// Who issues them.
+    pub(crate) issuer: Option<String>,
+    /// For whom they must be.
+    pub(crate) audience: Option<String>,
+    /// Where the issuer's keys are.
+    pub(crate) jwks_url: Option<String>,
+    /// What they must allow.
+    pub(crate) scope: Option<String>,
+}
+
+/// Files that clients may read.
+#[derive(Debug, Clone)]
+pub(crate) struct Resources {
+    /// The folders they are in.
+    pub(crate) roots: Vec<PathBuf>,
+    /// How large they may be.
+    pub(crate) file_bytes: u64,
+}
+
+/// Where traces go.
+#[derive(Debug, Clone)]
+pub(crate) struct Telemetry {
+    /// The collector; `None` sends nothing.
+    pub(crate) endpoint: Option<String>,
+    /// What we are called there.
+    pub(crate) service: String,
+    /// What the collector wants to see.
+    pub(crate) token: Option<SecretString>,
+    /// Share of calls that are traced.
+    pub(crate) sample: f64,
 }
 
 /// Access to Langbase.
@@ -110,6 +197,8 @@ pub(crate) struct Log {
     pub(crate) level: LogLevel,
     /// In which form.
     pub(crate) format: LogFormat,
+    /// Whether contents are logged too.
+    pub(crate) content: bool,
 }
 
 /// How much is logged; each level includes those before it.
@@ -149,6 +238,10 @@ pub(crate) struct Limits {
     pub(crate) concurrent_calls: usize,
     /// One tool call in all.
     pub(crate) call_timeout: Duration,
+    /// How long a client waits for one.
+    pub(crate) answer_within: Duration,
+    /// Longest answer.
+    pub(crate) answer_bytes: usize,
     /// Running calls when the server stops.
     pub(crate) shutdown: Duration,
 }
@@ -173,7 +266,7 @@ impl Settings {
             api_key: values.secret("api_key"),
             temperature: values.number("temperature"),
             max_tokens: values.integer("max_tokens").map(narrow),
-            discover: matches!(values.get("discover"), Some(Value::Switch(true))),
+            discover: values.switch("discover"),
             langbase: Langbase {
                 api_key: values.secret("langbase.api_key"),
                 base_url: values.text("langbase.base_url").unwrap_or_default(),
@@ -217,6 +310,7 @@ impl Settings {
                     "json" => LogFormat::Json,
                     _ => LogFormat::Pretty,
                 },
+                content: values.switch("log.content"),
             },
             limits: Limits {
                 line_bytes: values.count("limits.line_bytes"),
@@ -224,6 +318,8 @@ impl Settings {
                 context_tokens: values.count("limits.context_tokens"),
                 concurrent_calls: values.count("limits.concurrent_calls"),
                 call_timeout: values.milliseconds("limits.call_timeout_ms"),
+                answer_within: values.milliseconds("limits.answer_within_ms"),
+                answer_bytes: values.count("limits.answer_bytes"),
                 shutdown: values.milliseconds("limits.shutdown_ms"),
             },
             suspend_ttl: Duration::from_secs(
@@ -233,6 +329,48 @@ impl Settings {
                 input_per_mtok: values.number("prices.input_per_mtok"),
                 output_per_mtok: values.number("prices.output_per_mtok"),
             },
+            stdio: match values.word("serve.stdio") {
+                "on" => Stdio::On,
+                "off" => Stdio::Off,
+                _ => Stdio::Auto,
+            },
+            http: Http::from_values(values),
+            oauth: OAuth {
+                issuer: values.text("oauth.issuer"),
+                audience: values.text("oauth.audience"),
+                jwks_url: values.text("oauth.jwks_url"),
+                scope: values.text("oauth.scope"),
+            },
+            resources: Resources {
+                roots: values.paths("resources.roots"),
+                file_bytes: values.count("resources.file_bytes"),
+            },
+            telemetry: Telemetry {
+                endpoint: values.text("telemetry.endpoint"),
+                service: values.text("telemetry.service").unwrap_or_default(),
+                token: values.secret("telemetry.token"),
+                sample: values.number("telemetry.sample").unwrap_or(1.0),
+            },
+        }
+    }
+}
+
+impl Http {
+    fn from_values(values: &Values) -> Self {
+        Self {
+            listen: values.address("http.listen"),
+            public_url: values.text("http.public_url"),
+            allowed_hosts: values.texts("http.allowed_hosts"),
+            allowed_origins: values.texts("http.allowed_origins"),
+            token: values.secret("http.token"),
+            tokens_file: values.optional_path("http.tokens_file"),
+            sse: values.switch("http.sse"),
+            sessions: values.switch("http.sessions"),
+            max_sessions: values.count("http.max_sessions"),
+            session_idle: values.milliseconds("http.session_idle_ms"),
+            connections: values.count("http.connections"),
+            requests_per_minute: values.integer("http.requests_per_minute").map(narrow),
+            concurrent_requests: values.integer("http.concurrent_requests").map(narrow),
         }
     }
 }

@@ -54,6 +54,12 @@ pub(crate) enum Kind {
     },
     /// An `http` or `https` address.
     Url,
+    /// Several texts: a list in the file, separated by commas elsewhere.
+    Texts,
+    /// Several files or folders, likewise.
+    Paths,
+    /// An IP address and a port to listen on.
+    Address,
 }
 
 /// What applies when a setting is not set.
@@ -125,7 +131,7 @@ const fn unset(example: &'static str) -> Fallback {
 }
 
 use Fallback::{Computed, Value};
-use Kind::{Choice, Number, Path, Secret, Switch, Text, Url};
+use Kind::{Address, Choice, Number, Path, Paths, Secret, Switch, Text, Texts, Url};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -214,11 +220,72 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Value("full"),
         "`full` survives a power cut; `relaxed` may lose the last moments, but answers sooner"),
 
+    setting("serve.stdio", &["DELIBERATE_STDIO"], Choice(&["auto", "on", "off"]), Value("auto"),
+        "Serve standard input and output; `auto` does when a client started the program"),
+
+    setting("http.listen", &["DELIBERATE_HTTP_LISTEN"], Address,
+        Computed { shown: "off; `127.0.0.1:8484` when started in a terminal",
+            example: "127.0.0.1:8484" },
+        "Serve HTTP at this address; beyond this machine it needs a token"),
+    setting("http.public_url", &["DELIBERATE_HTTP_PUBLIC_URL"], Url, unset("https://think.example.org"),
+        "Address by which clients reach the server, if it is behind another"),
+    setting("http.allowed_hosts", &["DELIBERATE_HTTP_ALLOWED_HOSTS"], Texts, unset("think.example.org"),
+        "Host names that requests may be sent to, besides this machine's own"),
+    setting("http.allowed_origins", &["DELIBERATE_HTTP_ALLOWED_ORIGINS"], Texts,
+        unset("https://app.example.org"), "Web pages that may use the server, besides its own"),
+    setting("http.token", &["DELIBERATE_HTTP_TOKEN"], Secret, unset("dlb_your-token"),
+        "Bearer token that lets clients use everything"),
+    setting("http.tokens_file", &["DELIBERATE_HTTP_TOKENS_FILE"], Path, unset("~/deliberate-tokens.toml"),
+        "File of named tokens and the tools each may use; `deliberate token new` makes them"),
+    setting("http.sse", &["DELIBERATE_HTTP_SSE"], Switch, Value("on"),
+        "Serve the HTTP+SSE transport of 2024-11-05 at /sse"),
+    setting("http.sessions", &["DELIBERATE_HTTP_SESSIONS"], Switch, Value("off"),
+        "Keep sessions for clients of the revisions up to 2025-11-25 that need them"),
+    setting("http.max_sessions", &["DELIBERATE_HTTP_MAX_SESSIONS"], integer(1, 100_000), Value("256"),
+        "How many sessions may be open, of either kind"),
+    setting("http.session_idle_ms", &["DELIBERATE_HTTP_SESSION_IDLE_MS"], milliseconds(1_000, 24 * HOUR_MS),
+        Value("300000"), "How long an idle session is kept, in milliseconds"),
+    setting("http.connections", &["DELIBERATE_HTTP_CONNECTIONS"], integer(1, 100_000), Value("1024"),
+        "How many connections may be open"),
+    setting("http.requests_per_minute", &["DELIBERATE_HTTP_REQUESTS_PER_MINUTE"], integer(0, 10_000_000),
+        Computed { shown: "any number on this machine, 600 beyond it", example: "600" },
+        "How many requests one client may make in a minute; 0 is any number"),
+    setting("http.concurrent_requests", &["DELIBERATE_HTTP_CONCURRENT_REQUESTS"], integer(1, 100_000),
+        Computed { shown: "1024 on this machine, 64 beyond it", example: "64" },
+        "How many requests of one client may run at once"),
+
+    setting("oauth.issuer", &["DELIBERATE_OAUTH_ISSUER"], Url, unset("https://login.example.org"),
+        "Accept access tokens of this OAuth authorization server"),
+    setting("oauth.audience", &["DELIBERATE_OAUTH_AUDIENCE"], Text,
+        Computed { shown: "the server's own address", example: "https://think.example.org/mcp" },
+        "Audience that access tokens must name"),
+    setting("oauth.jwks_url", &["DELIBERATE_OAUTH_JWKS_URL"], Url,
+        Computed { shown: "found at the issuer", example: "https://login.example.org/jwks.json" },
+        "Where the issuer's keys are"),
+    setting("oauth.scope", &["DELIBERATE_OAUTH_SCOPE"], Text, unset("deliberate"),
+        "Scope that lets a token use everything; without it every token of the issuer does"),
+
+    setting("resources.roots", &["DELIBERATE_RESOURCES_ROOTS"], Paths, unset("~/papers, ~/notes"),
+        "Folders whose files clients may read"),
+    setting("resources.file_bytes", &["DELIBERATE_RESOURCES_FILE_BYTES"], integer(1, 67_108_864),
+        Value("1048576"), "Largest file that is given to a client, in bytes"),
+
+    setting("telemetry.endpoint", &["OTEL_EXPORTER_OTLP_ENDPOINT", "DELIBERATE_TELEMETRY_ENDPOINT"], Url,
+        unset("http://127.0.0.1:4318"), "Send OpenTelemetry traces to this OTLP/HTTP collector"),
+    setting("telemetry.service", &["OTEL_SERVICE_NAME", "DELIBERATE_TELEMETRY_SERVICE"], Text,
+        Value("deliberate"), "Name of this service in traces"),
+    setting("telemetry.token", &["DELIBERATE_TELEMETRY_TOKEN"], Secret, unset("your-token"),
+        "Bearer token for the collector"),
+    setting("telemetry.sample", &["DELIBERATE_TELEMETRY_SAMPLE"], Number { min: 0.0, max: 1.0 },
+        Value("1"), "Share of calls that are traced"),
+
     setting("log.level", &["LOG_LEVEL", "DELIBERATE_LOG_LEVEL"],
         Choice(&["error", "warn", "info", "debug", "trace"]), Value("info"),
         "How much is written to standard error"),
     setting("log.format", &["LOG_FORMAT", "DELIBERATE_LOG_FORMAT"], Choice(&["pretty", "json"]),
         Value("pretty"), "Log lines for people, or one JSON object per line"),
+    setting("log.content", &["DELIBERATE_LOG_CONTENT"], Switch, Value("off"),
+        "Also log what was asked and answered, at level `debug` and `trace`"),
 
     setting("limits.line_bytes", &["DELIBERATE_LIMITS_LINE_BYTES"], integer(65_536, 67_108_864),
         Value("4194304"), "Longest message taken from a client, in bytes"),
@@ -231,6 +298,11 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("limits.call_timeout_ms", &["DELIBERATE_LIMITS_CALL_TIMEOUT_MS"],
         milliseconds(1, HOUR_MS), Value("300000"),
         "How long one tool call may take in all, in milliseconds"),
+    setting("limits.answer_within_ms", &["DELIBERATE_LIMITS_ANSWER_WITHIN_MS"],
+        milliseconds(100, HOUR_MS), Value("45000"),
+        "How long a client waits for a call before it is told that it runs on, in milliseconds"),
+    setting("limits.answer_bytes", &["DELIBERATE_LIMITS_ANSWER_BYTES"], integer(1_024, 67_108_864),
+        Value("4194304"), "Longest answer to a call, in bytes"),
     setting("limits.shutdown_ms", &["DELIBERATE_LIMITS_SHUTDOWN_MS"],
         milliseconds(0, HOUR_MS), Value("30000"),
         "How long running calls may take to end when the server stops, in milliseconds"),
@@ -261,6 +333,11 @@ pub(super) fn find(key: &str) -> Option<&'static Setting> {
 }
 
 impl Kind {
+    /// Whether it takes several values.
+    pub(super) const fn is_list(&self) -> bool {
+        matches!(self, Self::Texts | Self::Paths)
+    }
+
     /// What is allowed, to follow "is not" or "expected".
     pub(crate) fn allowed(&self) -> String {
         match self {
@@ -273,6 +350,11 @@ impl Kind {
             Self::Path => "a path".to_owned(),
             Self::Milliseconds { min, max } => {
                 format!("a whole number of milliseconds from {min} to {max}")
+            }
+            Self::Texts => "a list of texts".to_owned(),
+            Self::Paths => "a list of paths".to_owned(),
+            Self::Address => {
+                "an IP address and a port, such as 127.0.0.1:8484; for IPv6 [::1]:8484".to_owned()
             }
             Self::Url => "an http or https address without user name or query".to_owned(),
         }

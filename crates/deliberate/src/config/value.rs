@@ -2,6 +2,7 @@
 //! sentence about what is wrong with it. Defaults take the same way, so that the table cannot hold
 //! one that its own rules refuse.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -26,6 +27,9 @@ pub(super) enum Value {
     Switch(bool),
     Word(&'static str),
     Path(PathBuf),
+    Texts(Vec<String>),
+    Paths(Vec<PathBuf>),
+    Address(SocketAddr),
 }
 
 impl Value {
@@ -40,6 +44,12 @@ impl Value {
             Self::Switch(false) => "off".to_owned(),
             Self::Word(word) => (*word).to_owned(),
             Self::Path(path) => path.display().to_string(),
+            Self::Texts(texts) => texts.join(", "),
+            Self::Paths(paths) => {
+                let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
+                paths.join(", ")
+            }
+            Self::Address(address) => address.to_string(),
         }
     }
 }
@@ -100,8 +110,31 @@ fn read(kind: &Kind, text: &str, origin: &Origin, environment: &Environment) -> 
             .find(|word| word.eq_ignore_ascii_case(text))
             .map(|word| Value::Word(word)),
         Kind::Path => Some(Value::Path(path(text, origin, environment))),
+        Kind::Texts => Some(Value::Texts(items(text).map(str::to_owned).collect())),
+        Kind::Paths => {
+            let paths = items(text).map(|item| path(item, origin, environment));
+            Some(Value::Paths(paths.collect()))
+        }
+        Kind::Address => parse_address(text).ok().map(Value::Address),
         Kind::Url => is_plain_url(text).then(|| Value::Text(text.to_owned())),
     }
+}
+
+/// An address to listen on. A port alone is one of this machine's, and so is `localhost`.
+pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let rest = text.strip_prefix("localhost").unwrap_or(text);
+    let port = rest.strip_prefix(':').unwrap_or(rest);
+    if let Ok(port) = port.parse::<u16>() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    text.parse()
+        .map_err(|_| format!("expected {}", Kind::Address.allowed()))
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
 }
 
 /// Expands `~/`, since neither a client's settings nor TOML go through a shell, and lets a relative

@@ -1,6 +1,7 @@
 //! Checked values by key, with a getter for each type the program wants.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,6 +67,38 @@ impl Values {
             Some(Value::Path(path)) => path.clone(),
             _ => PathBuf::new(),
         }
+    }
+
+    pub(super) fn optional_path(&self, key: &str) -> Option<PathBuf> {
+        match self.get(key)? {
+            Value::Path(path) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn texts(&self, key: &str) -> Vec<String> {
+        match self.get(key) {
+            Some(Value::Texts(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn paths(&self, key: &str) -> Vec<PathBuf> {
+        match self.get(key) {
+            Some(Value::Paths(paths)) => paths.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn address(&self, key: &str) -> Option<SocketAddr> {
+        match self.get(key)? {
+            Value::Address(address) => Some(*address),
+            _ => None,
+        }
+    }
+
+    pub(super) fn switch(&self, key: &str) -> bool {
+        matches!(self.get(key), Some(Value::Switch(true)))
     }
 
     pub(super) fn section(&self, prefix: &str) -> BTreeMap<&'static str, String> {

@@ -12,6 +12,7 @@
 mod command;
 mod crash;
 mod crash_modes;
+mod logs;
 mod processes;
 mod protocol;
 mod sessions;

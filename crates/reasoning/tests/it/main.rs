@@ -29,6 +29,7 @@ mod linear_context;
 mod linear_steps;
 mod model;
 mod reflection;
+mod resources;
 mod standing;
 mod tree;
 mod view;

@@ -1,6 +1,6 @@
 //! Bytes to lines, each bounded. No input or output: bytes are pushed, lines come out.
 
-use super::scan::IdScan;
+use crate::message::IdScan;
 
 /// A line that has ended.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,18 +5,24 @@
 //! the SDK through `transport`. Standard output carries the protocol and nothing else.
 
 mod lines;
-mod message;
-mod scan;
 mod transport;
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rmcp::{ServiceExt, service::ServerInitializeError, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 pub use lines::{Line, Lines};
-pub use message::{Incoming, Rejection, read_line};
+
+pub use crate::message::{BodyMessage, Incoming, Rejection, read_body, read_line};
 
 use crate::Face;
 use transport::StdioTransport;
@@ -32,8 +38,17 @@ pub struct StdioOptions {
     pub shutdown: CancellationToken,
 }
 
+/// Whom the streams served until they ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// A client.
+    Client,
+    /// Nobody: the input ended before anything was said.
+    Nobody,
+}
+
 /// Serves this process's standard input and output until the input ends.
-pub async fn serve(face: Face, options: StdioOptions) -> io::Result<()> {
+pub async fn serve(face: Face, options: StdioOptions) -> io::Result<Served> {
     let (input, output) = stdio_pipes();
     serve_on(face, options, input, output).await
 }
@@ -44,16 +59,25 @@ pub async fn serve_on(
     options: StdioOptions,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
-) -> io::Result<()> {
-    let transport = StdioTransport::new(input, output, options);
-    match face.serve(transport).await {
+) -> io::Result<Served> {
+    let heard = Arc::<AtomicBool>::default();
+    let transport = StdioTransport::new(input, output, options, face.ending(), heard.clone());
+    let served = move || {
+        if heard.load(Ordering::Relaxed) {
+            Served::Client
+        } else {
+            Served::Nobody
+        }
+    };
+    // Large, and most of it the SDK's.
+    match Box::pin(face.serve(transport)).await {
         Ok(service) => match service.waiting().await {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(served()),
             Err(error) => Err(io::Error::other(error)),
         },
         // The client left before it said anything; that is no failure of ours.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
-            Ok(())
+            Ok(served())
         }
         Err(error) => Err(io::Error::other(error)),
     }

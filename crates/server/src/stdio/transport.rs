@@ -5,15 +5,13 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
 use rmcp::{
     RoleServer,
-    model::{
-        ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
-    },
+    model::{ClientNotification, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -22,8 +20,10 @@ use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::{Incoming, Line, Lines, Rejection, StdioOptions, read_line};
+use super::{Line, Lines, StdioOptions};
+use crate::message::{Incoming, Rejection, begins, read_line};
 
 /// What is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -49,6 +49,10 @@ pub(super) struct StdioTransport<R, W> {
     /// Read and not yet handed on.
     queue: VecDeque<Incoming>,
     stage: Stage,
+    /// Cancelled when the input has ended, for those who would listen for ever.
+    ending: CancellationToken,
+    /// Whether anything came in.
+    heard: Arc<AtomicBool>,
 }
 
 /// How far the conversation is.
@@ -75,7 +79,13 @@ struct Output<W> {
 }
 
 impl<R, W> StdioTransport<R, W> {
-    pub(super) fn new(input: R, output: W, options: StdioOptions) -> Self {
+    pub(super) fn new(
+        input: R,
+        output: W,
+        options: StdioOptions,
+        ending: CancellationToken,
+        heard: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             input,
             output: Arc::new(Output {
@@ -90,6 +100,8 @@ impl<R, W> StdioTransport<R, W> {
             chunk: vec![0; CHUNK].into_boxed_slice(),
             queue: VecDeque::new(),
             stage: Stage::Fresh,
+            ending,
+            heard,
         }
     }
 
@@ -112,6 +124,7 @@ impl<R, W> StdioTransport<R, W> {
         if let Some(line) = self.lines.finish() {
             self.queue.extend(incoming(line, self.options.line_bytes));
         }
+        self.ending.cancel();
         self.stage = Stage::Ending {
             until: Instant::now() + self.options.grace,
         };
@@ -236,21 +249,6 @@ where
     }
 }
 
-/// Whether the SDK takes this request for the beginning of a conversation, of either era. Pings,
-/// discovery and requests it refuses leave it waiting for one.
-fn begins(request: &ClientRequest) -> bool {
-    match request {
-        ClientRequest::InitializeRequest(_) => true,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
-        request => {
-            let meta = request.get_meta();
-            let version = meta.protocol_version();
-            version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
-                && meta.client_capabilities().is_some()
-        }
-    }
-}
-
 impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
@@ -292,7 +290,10 @@ where
                 () = self.output.broken() => self.begin_ending(),
                 read = self.input.read(&mut self.chunk) => match read {
                     Ok(0) => self.begin_ending(),
-                    Ok(count) => self.take(count),
+                    Ok(count) => {
+                        self.heard.store(true, Ordering::Relaxed);
+                        self.take(count);
+                    }
                     Err(error) => {
                         tracing::error!(%error, "standard input can't be read");
                         self.begin_ending();

@@ -1,4 +1,5 @@
-//! What stands between bytes and the SDK.
+//! What stands between bytes and the SDK, what the server says of itself, and what a client can look
+//! through.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,5 +9,23 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod completion;
+mod files;
+mod guard;
+mod health;
 mod lines;
+mod metrics;
+mod page;
+mod prompts;
 mod read_line;
+mod resources;
+mod scopes;
+mod small;
+mod sse_bounds;
+mod sse_resume;
+mod sse_support;
+mod sse_talk;
+mod subscriptions;
+mod undeclared;
+mod wire;
+mod ws_progress;

@@ -3,13 +3,13 @@
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
-    Invocation, NodeId, NodeMarks, Requirement, Session, SessionId, StateSnapshot, Suspension,
-    Thought, Timestamp,
+    Invocation, NodeId, NodeMarks, Requirement, Session, SessionId, StateSnapshot, Thought,
+    Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::{epochs, rows::query_error};
+use super::{epochs, rows::query_error, suspensions};
 use crate::StoreError;
 
 pub(super) type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
@@ -65,7 +65,9 @@ pub(super) async fn run(
 /// Why a change met no row: what it is about is gone, or had ended.
 fn untouched(change: &Change) -> StoreError {
     match change {
-        Change::EndSuspension { .. } | Change::Suspend(_) => StoreError::AlreadyEnded,
+        Change::EndSuspension { .. } | Change::RunOn { .. } | Change::Suspend(_) => {
+            StoreError::AlreadyEnded
+        }
         Change::AddThought(_)
         | Change::AddBranch(_)
         | Change::AddCheckpoint(_)
@@ -88,12 +90,7 @@ fn consequence(change: &Change) -> Option<Statement<'_>> {
     let Change::Suspend(suspension) = change else {
         return None;
     };
-    // Forgotten here, so that calls nobody came back to do not pile up.
-    Some(
-        sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
-            .bind(suspension.created_at.as_micros())
-            .bind(suspension.id.as_str()),
-    )
+    Some(suspensions::forget_expired(suspension))
 }
 
 /// Whether what a call relies on still holds.
@@ -205,12 +202,13 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
             at,
         } => prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => add_edge(edge),
-        Change::Suspend(suspension) => suspend(suspension),
-        Change::EndSuspension { id, outcome } => {
-            sqlx::query("UPDATE suspensions SET outcome = $2 WHERE id = $1 AND outcome IS NULL")
-                .bind(id.as_str())
-                .bind(outcome.to_string())
-        }
+        Change::Suspend(suspension) => suspensions::suspend(suspension),
+        Change::RunOn { id, seen, until } => suspensions::run_on(id, *seen, *until),
+        Change::EndSuspension {
+            id,
+            outcome,
+            failed,
+        } => suspensions::end(id, outcome, *failed),
         Change::AddInvocation(invocation) => record(invocation),
     })
 }
@@ -442,24 +440,6 @@ fn add_edge(edge: &GraphEdge) -> Statement<'_> {
     .bind(edge.weight.get())
     .bind(edge.created_at.as_micros())
     .bind(text(edge.metadata.as_ref()))
-}
-
-/// A new suspension, or the next round of one that has not ended. Only the rounds' own parts
-/// change.
-fn suspend(suspension: &Suspension) -> Statement<'_> {
-    sqlx::query(
-        "INSERT INTO suspensions (id, tool_name, arguments, journal, asks, created_at, \
-         expires_at, outcome) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
-         ON CONFLICT (id) DO UPDATE SET journal = excluded.journal, asks = excluded.asks, \
-         expires_at = excluded.expires_at WHERE suspensions.outcome IS NULL",
-    )
-    .bind(suspension.id.as_str())
-    .bind(&suspension.tool_name)
-    .bind(suspension.arguments.to_string())
-    .bind(suspension.journal.to_string())
-    .bind(suspension.asks.to_string())
-    .bind(suspension.created_at.as_micros())
-    .bind(suspension.expires_at.as_micros())
 }
 
 fn record(invocation: &Invocation) -> Statement<'_> {

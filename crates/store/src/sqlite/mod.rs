@@ -13,6 +13,7 @@ mod open;
 mod read;
 mod rows;
 mod search;
+mod suspensions;
 mod writer;
 
 use std::{

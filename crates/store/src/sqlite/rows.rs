@@ -41,6 +41,10 @@ impl Columns<'_> {
         self.get(column).map(Timestamp::from_micros)
     }
 
+    fn optional_time(&self, column: &'static str) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.get::<Option<i64>>(column)?.map(Timestamp::from_micros))
+    }
+
     fn score(&self, column: &'static str) -> Result<Score, StoreError> {
         self.get(column).map(Score::clamped)
     }
@@ -290,7 +294,10 @@ impl FromRow for Suspension {
             asks: row.json("asks")?,
             created_at: row.time("created_at")?,
             expires_at: row.time("expires_at")?,
+            owner: row.get("owner")?,
+            running_until: row.optional_time("running_until")?,
             outcome: row.optional_json("outcome")?,
+            failed: row.get("failed")?,
         })
     }
 }

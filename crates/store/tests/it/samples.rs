@@ -294,7 +294,10 @@ pub(crate) fn suspension(id: &str) -> Suspension {
         asks: json!(["linear"]),
         created_at: at(0),
         expires_at: at(1_000),
+        owner: None,
+        running_until: None,
         outcome: None,
+        failed: false,
     }
 }
 

@@ -1,7 +1,15 @@
 //! The floor of the benchmarks: the least an MCP server on this SDK can be. One tool that gives
-//! back its text, no configuration, no storage, no logs.
+//! back its text, no configuration, no storage, no logs; over standard input and output, or over
+//! HTTP, where it prints one line, `listening ADDRESS`.
 
-use std::sync::Arc;
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    sync::Arc,
+};
+
+use axum::Router;
+use clap::Parser;
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -11,9 +19,26 @@ use rmcp::{
         Tool,
     },
     service::RequestContext,
-    transport::io::stdio_pipes,
+    transport::{
+        io::stdio_pipes,
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+        },
+    },
 };
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// Serves one tool, `echo`.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
+    #[arg(long)]
+    http: Option<SocketAddr>,
+    /// Answer over HTTP with plain JSON, which is cheaper than the SDK's default of a stream.
+    #[arg(long, requires = "http")]
+    json: bool,
+}
 
 struct Echo {
     tool: Tool,
@@ -62,6 +87,26 @@ impl ServerHandler for Echo {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(address) = arguments.http {
+        return serve_http(address, arguments.json).await;
+    }
     Echo::new().serve(stdio_pipes()).await?.waiting().await?;
+    Ok(())
+}
+
+async fn serve_http(address: SocketAddr, json: bool) -> anyhow::Result<()> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(json);
+    // The SDK asks for a handler with every request.
+    let echo = Arc::new(Echo::new());
+    let sessions = Arc::new(NeverSessionManager::default());
+    let mcp = StreamableHttpService::new(move || Ok(Arc::clone(&echo)), sessions, config);
+    let listener = TcpListener::bind(address).await?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "listening {}", listener.local_addr()?)?;
+    stdout.flush()?;
+    axum::serve(listener, Router::new().route_service("/mcp", mcp)).await?;
     Ok(())
 }

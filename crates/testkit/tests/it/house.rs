@@ -47,6 +47,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-testkit", &["deliberate-core"]),
+    // For tests only, as the kit is: the program's wiring with the suite's fixtures in front.
+    (
+        "deliberate-conformance",
+        &[
+            "deliberate-core",
+            "deliberate-reasoning",
+            "deliberate-server",
+            "deliberate-store",
+            "deliberate-toolkit",
+        ],
+    ),
 ];
 
 /// What a crate must not know, whatever brings it in.

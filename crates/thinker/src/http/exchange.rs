@@ -80,10 +80,11 @@ impl Http {
             .notify(|setback, delay| {
                 tracing::debug!(
                     provider = self.provider,
-                    ?setback,
                     ?delay,
                     "trying again after {delay:?}"
                 );
+                // The provider's own words may repeat what it was asked.
+                tracing::debug!(target: "deliberate::content", ?setback, "an attempt failed");
             })
             .await
             .map_err(|setback| {

@@ -81,7 +81,7 @@ impl Anthropic {
         let mut body = json!({
             "model": self.model,
             "max_tokens": ask.max_tokens,
-            "system": system_with_schema(ask),
+            "system": system_with_schema(&ask.system, &ask.schema),
             "messages": wire::messages(ask),
         });
         let with_temperature = self.takes_temperature.load(Ordering::Relaxed);

@@ -26,15 +26,14 @@ pub use openai::{OpenAi, OpenAiSettings};
 #[cfg(feature = "http")]
 pub use wire::Prices;
 
-use crate::Ask;
+use serde_json::Value;
 
 /// The standing instructions with the schema written out, for providers that take no schema, or
 /// may not heed one.
-pub(crate) fn system_with_schema(ask: &Ask) -> String {
+pub fn system_with_schema(system: &str, schema: &Value) -> String {
     format!(
-        "{}\n\nAnswer with one JSON object that fits this JSON Schema: {}\n\
+        "{}\n\nAnswer with one JSON object that fits this JSON Schema: {schema}\n\
          Write nothing before it and nothing after it.",
-        ask.system.trim_end(),
-        ask.schema
+        system.trim_end(),
     )
 }

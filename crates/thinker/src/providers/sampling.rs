@@ -75,7 +75,7 @@ impl Thinker for Sampling {
         Box::pin(async move {
             let started = Instant::now();
             let request = SamplingRequest {
-                system: system_with_schema(ask),
+                system: system_with_schema(&ask.system, &ask.schema),
                 messages: ask.messages.clone(),
                 max_tokens: ask.max_tokens,
                 temperature: ask.temperature,

@@ -41,7 +41,9 @@ pub(super) fn messages(ask: &Ask) -> Vec<Value> {
 
 /// The conversation with the standing instructions before it.
 pub(super) fn messages_with_system(ask: &Ask) -> Vec<Value> {
-    let mut all = vec![json!({"role": "system", "content": super::system_with_schema(ask)})];
+    let mut all = vec![
+        json!({"role": "system", "content": super::system_with_schema(&ask.system, &ask.schema)}),
+    ];
     all.extend(messages(ask));
     all
 }

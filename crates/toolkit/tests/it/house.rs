@@ -17,7 +17,7 @@ use crate::tools::{Debate, Echo, Faulty, Note, Ponder};
 pub(crate) const ALL: Page = Page::first(Page::MOST);
 
 pub(crate) struct House {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<FixedClock>,
     folder: Arc<tempfile::TempDir>,
@@ -79,17 +79,22 @@ impl House {
     /// The same data, served by another process.
     pub(crate) async fn restarted(self) -> Self {
         self.store.close().await;
+        self.beside(None)
+    }
+
+    /// The same data, served by another process at the same time.
+    pub(crate) fn beside(&self, mind: Option<Arc<dyn Thinker>>) -> Self {
         let store = store_in(self.folder.path());
         let parts = Parts {
             clock: self.clock.clone(),
             ids: Arc::new(SystemIds),
-            ..parts(store.clone(), None)
+            ..parts(store.clone(), mind)
         };
         Self {
             registry: furnished(parts),
             store,
-            clock: self.clock,
-            folder: self.folder,
+            clock: self.clock.clone(),
+            folder: self.folder.clone(),
         }
     }
 
@@ -104,6 +109,7 @@ impl House {
 
     /// The records of calls, oldest first, their latency put to zero.
     pub(crate) async fn records(&self) -> Vec<Invocation> {
+        self.registry.recorded().await;
         let mut records = self.store.invocations(None, ALL).await.unwrap();
         records.reverse();
         records.into_iter().map(timeless).collect()
@@ -124,13 +130,14 @@ impl House {
     }
 }
 
-fn furnished(parts: Parts) -> Registry {
-    Registry::new(parts)
+fn furnished(parts: Parts) -> Arc<Registry> {
+    let registry = Registry::new(parts)
         .with(Echo)
         .with(Note)
         .with(Ponder)
         .with(Debate)
-        .with(Faulty)
+        .with(Faulty);
+    Arc::new(registry)
 }
 
 /// The record with a latency that is the same in every run.

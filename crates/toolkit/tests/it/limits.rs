@@ -104,6 +104,7 @@ async fn a_panic_is_an_error_of_its_call_alone() {
             Some("Internal")
         );
         done(house.call("echo", json!({ "content": "still here" })).await);
+        house.registry.recorded().await;
     }
 }
 

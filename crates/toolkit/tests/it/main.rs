@@ -10,6 +10,7 @@
 
 mod arguments;
 mod commits;
+mod held;
 mod house;
 mod limits;
 mod listing;

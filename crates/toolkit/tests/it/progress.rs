@@ -52,8 +52,11 @@ async fn progress_only_grows_whatever_the_tool_says() {
 async fn a_silent_call_gives_signs_of_life() {
     let heard = heard(json!({ "numbers": [1.0, 2.0], "pause_secs": 12 })).await;
     let messages: Vec<_> = heard.iter().map(|it| it.message.as_str()).collect();
-    // Every five seconds of the 24, with what was said last.
-    assert_eq!(messages, ["at 1", "at 1", "at 1", "at 2", "at 2", "at 2"]);
+    // After one second of the 24 and every five from there, with what was said last.
+    assert_eq!(
+        messages,
+        ["at 1", "at 1", "at 1", "at 1", "at 2", "at 2", "at 2"]
+    );
     assert_grows(&heard);
     assert!(
         heard.last().unwrap().done < 2.1,
@@ -82,7 +85,7 @@ async fn a_call_that_never_said_anything_is_said_to_be_working() {
     };
     let begun = tokio::time::Instant::now();
     done(registry.call("wait", json!({ "name": "x" }), caller).await);
-    assert_eq!(begun.elapsed().as_secs(), 15);
+    assert_eq!(begun.elapsed().as_secs(), 11);
     let heard = heard.lock().unwrap();
     assert!(
         heard

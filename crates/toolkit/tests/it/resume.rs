@@ -38,6 +38,8 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
                 system: "Be brief.".to_owned(),
                 messages: vec![Message::user("why?")],
                 schema: answer_schema::<View>(),
+                max_tokens: needs.asks[0].max_tokens,
+                temperature: needs.asks[0].temperature,
             }],
             next: "No model is set up here, so you think: answer each ask with one JSON object \
                    that fits its schema, then call reasoning_resume with this id and your replies \
@@ -56,7 +58,10 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
             asks: json!(["view"]),
             created_at: begun,
             expires_at: begun.plus_micros(7 * 24 * 3_600 * 1_000_000),
+            owner: None,
+            running_until: None,
             outcome: None,
+            failed: false,
         })
     );
     let record = house.last_record().await;
@@ -204,19 +209,18 @@ async fn more_replies_than_asks_are_refused() {
 }
 
 #[tokio::test]
-async fn resuming_wants_an_id_and_replies() {
+async fn resuming_wants_an_id_and_no_more_replies_than_asks() {
     let house = House::without_model();
     let id = suspended(&house).await;
     for (arguments, text) in [
-        (json!({ "id": id }), "replies: is required"),
         (json!({ "replies": good() }), "id: is required"),
         (
             json!({ "id": "", "replies": good() }),
             "id: must not be empty, got \"\"",
         ),
         (
-            json!({ "id": id, "replies": [] }),
-            "replies: must have at least 1 item(s), got []",
+            json!({ "id": id, "replies": ["a", "b"] }),
+            "replies: must have at most 1 item(s), one for each ask, got 2",
         ),
         (
             json!({ "id": id, "reply": good(), "replies": good() }),

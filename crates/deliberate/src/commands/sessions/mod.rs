@@ -170,7 +170,7 @@ async fn show(args: &ShowArgs, store: &dyn Store, shell: &mut Shell<'_>) -> anyh
     } else {
         show::text(&id, &registry, shell.output).await?;
     }
-    registry.store().close().await;
+    registry.close().await;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 /// The answer of a call that waits for its client, the same for every tool.
 const NEEDS_REPLY: &str = "needs_reply";
+const STILL_RUNNING: &str = "still_running";
 
 /// What the page begins with.
 const BEGINNING: &str = "\
@@ -33,10 +34,22 @@ replies, one for each ask and in their order. The answer to that is the tool's o
 `needs_reply`.
 ";
 
+/// What is said before the fields of `still_running`.
+const ON_STILL_RUNNING: &str = "
+## still_running
+
+A call that takes longer than `limits.answer_within_ms` answers with this field in place of the
+others, before its client gives up, and runs on. `reasoning_resume` with the id alone waits for its
+answer, as often as needed; also after the server was started again, which then runs the call anew
+from its start.
+";
+
 /// Prints the page.
 pub(super) fn page(tools: &[Listing<'_>], output: &mut dyn Write) -> io::Result<()> {
     write!(output, "{BEGINNING}{ON_NEEDS_REPLY}")?;
     table("field", &needs_reply(), output)?;
+    write!(output, "{ON_STILL_RUNNING}")?;
+    table("field", &still_running(), output)?;
     for tool in tools {
         let about = tool.about;
         writeln!(output, "\n## {}\n\n{}", about.name, about.description)?;
@@ -87,6 +100,18 @@ fn needs_reply() -> Value {
     })
 }
 
+/// The schema of [`deliberate_toolkit::StillRunning`].
+fn still_running() -> Value {
+    json!({
+        "properties": {
+            "id": { "type": "string", "description": "Names the call, for `reasoning_resume`" },
+            "doing": { "type": "string", "description": "What it was doing last; left out if nothing is known" },
+            "next": { "type": "string", "description": "What to do, in a sentence" },
+        },
+        "required": ["id", "next"],
+    })
+}
+
 /// One field of a schema, however deep.
 struct Row {
     name: String,
@@ -125,12 +150,12 @@ fn collect(before: &str, schema: &Value, rows: &mut Vec<Row>) {
     };
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
-        if before.is_empty() && name == NEEDS_REPLY {
+        if before.is_empty() && [NEEDS_REPLY, STILL_RUNNING].contains(&name.as_str()) {
             rows.push(Row {
                 name: name.clone(),
                 kind: "object".to_owned(),
                 is_required: false,
-                meaning: format!("In place of the others: see [{NEEDS_REPLY}](#{NEEDS_REPLY})"),
+                meaning: format!("In place of the others: see [{name}](#{name})"),
             });
             continue;
         }
@@ -345,6 +370,8 @@ mod tests {
                 system: String::new(),
                 messages: vec![message],
                 schema: json!({ "type": "object" }),
+                max_tokens: 1,
+                temperature: 0.0,
             }],
             next: String::new(),
         };

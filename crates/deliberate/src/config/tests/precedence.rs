@@ -180,6 +180,9 @@ fn every_key_reaches_its_field() {
                 Kind::Switch => "off".to_owned(),
                 Kind::Choice(words) => (*words.last().unwrap()).to_owned(),
                 Kind::Path => "/elsewhere.db".to_owned(),
+                Kind::Texts => format!("one-{index}, two-{index}"),
+                Kind::Paths => "/one, /two".to_owned(),
+                Kind::Address => format!("127.0.0.1:{}", 1000 + index),
                 Kind::Url => format!("https://host-{index}/v1"),
             };
             let value = match setting.key {

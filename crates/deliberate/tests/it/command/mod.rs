@@ -3,10 +3,12 @@
 mod config;
 mod demo;
 mod doctor;
+mod doctor_url;
 mod help;
 mod import;
 mod places;
 mod sessions;
 mod setup;
 mod think;
+mod token;
 mod tools;

@@ -114,23 +114,23 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
         (r#"{"jsonrpc":"2.0","id":1,"method":""}"#, -32_601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"Ping"}"#, -32_601),
         (
-            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#,
-            -32_601,
+            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get"}"#,
+            -32_602,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}"#,
-            -32_601,
+            -32_602,
         ),
         (
-            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#,
-            -32_601,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}"#,
-            -32_601,
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":5}}"#,
+            -32_602,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:y"}}"#,
+            -32_002,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}"#,
             -32_601,
         ),
     ];

@@ -71,6 +71,7 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
         Change::EndSuspension {
             id: "missing".into(),
             outcome: serde_json::Value::Null,
+            failed: false,
         },
     ];
     for bad in bad {

@@ -254,6 +254,9 @@ macro_rules! store_contract {
                 }
                 suspensions {
                     a_suspended_call_comes_back_whole,
+                    a_running_call_is_kept_by_who_knows_what_was_said_last,
+                    a_call_that_ended_runs_no_more_and_may_have_failed,
+                    one_of_several_takes_over_a_call,
                     a_new_round_changes_only_what_belongs_to_the_round,
                     a_call_ends_once,
                     an_ended_call_is_not_suspended_again,

@@ -16,6 +16,7 @@ fn end(id: &str, outcome: Value) -> Change {
     Change::EndSuspension {
         id: id.into(),
         outcome,
+        failed: false,
     }
 }
 
@@ -152,4 +153,79 @@ pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixtu
     assert_eq!(stored(&*it.store, "exact").await, Some(exact));
     assert_eq!(stored(&*it.store, "long").await, Some(long));
     assert_eq!(stored(&*it.store, "now").await, Some(now));
+}
+
+fn run_on(id: &str, seen: Option<i64>, until: i64) -> Change {
+    Change::RunOn {
+        id: id.into(),
+        seen: seen.map(at),
+        until: at(until),
+    }
+}
+
+pub(crate) async fn a_running_call_is_kept_by_who_knows_what_was_said_last(it: Fixture) {
+    let running = Suspension {
+        asks: json!([]),
+        owner: Some("ann".to_owned()),
+        running_until: Some(at(10)),
+        ..suspension("x")
+    };
+    commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
+    assert_eq!(stored(&*it.store, "x").await, Some(running.clone()));
+    commit(&*it.store, vec![run_on("x", Some(10), 20)]).await;
+    for stale in [run_on("x", Some(10), 30), run_on("x", None, 30)] {
+        let refused = it.store.commit(vec![stale]).await;
+        assert_eq!(refused, Err(StoreError::AlreadyEnded));
+    }
+    let kept = Suspension {
+        running_until: Some(at(20)),
+        ..running.clone()
+    };
+    assert_eq!(stored(&*it.store, "x").await, Some(kept));
+    let waits = Suspension {
+        asks: json!(["a"]),
+        running_until: None,
+        ..running
+    };
+    commit(&*it.store, vec![Change::Suspend(waits.clone())]).await;
+    assert_eq!(stored(&*it.store, "x").await, Some(waits));
+}
+
+pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixture) {
+    let running = Suspension {
+        running_until: Some(at(10)),
+        ..suspension("x")
+    };
+    commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
+    let failed = Change::EndSuspension {
+        id: "x".into(),
+        outcome: json!({ "code": "Timeout" }),
+        failed: true,
+    };
+    commit(&*it.store, vec![failed]).await;
+    let ended = Suspension {
+        running_until: None,
+        outcome: Some(json!({ "code": "Timeout" })),
+        failed: true,
+        ..running
+    };
+    assert_eq!(stored(&*it.store, "x").await, Some(ended));
+    let late = it.store.commit(vec![run_on("x", None, 20)]).await;
+    assert_eq!(late, Err(StoreError::AlreadyEnded));
+}
+
+pub(crate) async fn one_of_several_takes_over_a_call(it: Fixture) {
+    let abandoned = Suspension {
+        running_until: Some(at(10)),
+        ..suspension("x")
+    };
+    commit(&*it.store, vec![Change::Suspend(abandoned)]).await;
+    let other = (it.reopen)();
+    let attempts = (0..8).map(|number: i64| {
+        let store = if number % 2 == 0 { &it.store } else { &other };
+        store.commit(vec![run_on("x", Some(10), 100 + number)])
+    });
+    let outcomes = join_all(attempts).await;
+    let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!(won, 1, "{outcomes:?}");
 }

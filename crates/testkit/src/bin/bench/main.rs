@@ -1,6 +1,7 @@
-//! The benchmarks of the call path and of the modes. They drive the release server and, beside it in the same run,
-//! the floor: a bare echo server on the same SDK, the provider asked directly, one fsync. It
-//! prints a Markdown table of figures, bars, and whether each is met; being slow is no failure.
+//! The benchmarks of the call path, of HTTP and of the modes. They drive the release server and,
+//! beside it in the same run, the floor: a bare echo server on the same SDK, the provider asked
+//! directly, one fsync. They print a Markdown table of figures, bars, and whether each is met;
+//! being slow is no failure.
 
 #![expect(
     clippy::indexing_slicing,
@@ -9,6 +10,8 @@
 
 mod calls;
 mod growth;
+mod http;
+mod http_crowd;
 mod modes;
 mod pipelined;
 mod report;
@@ -42,6 +45,9 @@ struct Arguments {
     /// A tenth of the calls, to see that it runs.
     #[arg(long)]
     quick: bool,
+    /// A further argument of the server over HTTP, such as one that lifts a limit (repeatable).
+    #[arg(long = "server-arg", allow_hyphen_values = true)]
+    server_args: Vec<String>,
 }
 
 /// A part that can be measured alone.
@@ -49,6 +55,8 @@ struct Arguments {
 enum Part {
     /// The call path.
     Frame,
+    /// The calls that ask no model, over HTTP and over pipes.
+    Http,
     /// The reasoning modes.
     Modes,
 }
@@ -57,7 +65,7 @@ enum Part {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let wanted = |part| arguments.what.is_none_or(|what| what == part);
-    let (frame, modes) = (wanted(Part::Frame), wanted(Part::Modes));
+    let [frame, http, modes] = [Part::Frame, Part::Http, Part::Modes].map(wanted);
     let bench = Bench::new(arguments).await?;
     let mut report = Report::new();
     if frame {
@@ -65,6 +73,10 @@ async fn main() -> anyhow::Result<()> {
         calls::measure(&bench, &mut report).await?;
         pipelined::measure(&bench, &mut report).await?;
         growth::measure(&bench, &mut report).await?;
+    }
+    if http {
+        http::measure(&bench, &mut report).await?;
+        http_crowd::measure(&bench, &mut report).await?;
     }
     if modes {
         modes::measure(&bench, &mut report).await?;

@@ -9,9 +9,11 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use deliberate_testkit::{
     Client, Standin, bare_command,
+    load::Server,
     standin::{KEY, Settings},
 };
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use crate::Arguments;
 
@@ -22,6 +24,7 @@ pub(crate) struct Bench {
     disk: Scratch,
     ram: Option<Scratch>,
     quick: bool,
+    server_args: Vec<String>,
     databases: AtomicUsize,
 }
 
@@ -56,6 +59,7 @@ impl Bench {
             disk: Scratch::new(&arguments.disk)?,
             ram: Scratch::new(&arguments.ram).ok(),
             quick: arguments.quick,
+            server_args: arguments.server_args,
             databases: AtomicUsize::new(0),
         })
     }
@@ -91,8 +95,8 @@ impl Bench {
         }
     }
 
-    /// A server with a new database, started and not yet spoken to.
-    pub(crate) fn spawn_server(&self, place: Place) -> anyhow::Result<Client> {
+    /// `deliberate serve` with a new database.
+    fn server_command(&self, place: Place) -> anyhow::Result<Command> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let home = self.directory(place).join(format!("home-{number}"));
         fs::create_dir(&home)?;
@@ -105,7 +109,22 @@ impl Bench {
             .env("LANGBASE_BASE_URL", self.standin.url())
             .env("DATABASE_PATH", home.join("bench.db"))
             .env("LOG_LEVEL", "warn");
-        Client::spawn(&mut command)
+        Ok(command)
+    }
+
+    /// A server with a new database, started and not yet spoken to.
+    pub(crate) fn spawn_server(&self, place: Place) -> anyhow::Result<Client> {
+        Client::spawn(&mut self.server_command(place)?)
+    }
+
+    /// The same over HTTP, without the limits that keep one client from being so many.
+    pub(crate) fn spawn_http_server(&self, place: Place) -> anyhow::Result<Server> {
+        Server::spawn(self.server_command(place)?.args(&self.server_args))
+    }
+
+    /// The echo server over HTTP; with plain answers, the cheaper of its two kinds.
+    pub(crate) fn spawn_http_floor(&self) -> anyhow::Result<Server> {
+        Server::spawn(bare_command(&self.floor).arg("--json"))
     }
 
     /// The echo server, started and not yet spoken to.

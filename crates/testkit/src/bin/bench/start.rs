@@ -30,7 +30,9 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
 }
 
 /// Spawn to the reply to `initialize`.
-async fn first_answer(spawn: impl Fn() -> anyhow::Result<Client>) -> anyhow::Result<Duration> {
+pub(crate) async fn first_answer(
+    spawn: impl Fn() -> anyhow::Result<Client>,
+) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let mut client = spawn()?;
     let params = json!({

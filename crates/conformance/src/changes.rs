@@ -1,0 +1,65 @@
+//! Lists that change: who listens, and the tools that make them change.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{ErrorData, model::Tool, service::SubscriptionSink};
+use serde_json::json;
+
+use crate::tools::{Answer, Call, says, tool};
+
+/// The open subscriptions, by numbers of our own: two clients may well use the same request id.
+#[derive(Default)]
+pub(crate) struct Listeners(Mutex<BTreeMap<u64, SubscriptionSink>>);
+
+impl Listeners {
+    /// Remembers a subscription, and gives the number to forget it by.
+    pub(crate) fn add(&self, sink: SubscriptionSink) -> u64 {
+        let mut sinks = self.lock();
+        let number = sinks.last_key_value().map_or(0, |(last, _)| last + 1);
+        sinks.insert(number, sink);
+        number
+    }
+
+    /// Forgets that subscription.
+    pub(crate) fn remove(&self, number: u64) {
+        self.lock().remove(&number);
+    }
+
+    fn all(&self) -> Vec<SubscriptionSink> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, SubscriptionSink>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        tool(
+            "test_trigger_tool_change",
+            "Says that the tools changed",
+            &json!({}),
+        ),
+        tool(
+            "test_trigger_prompt_change",
+            "Says that the prompts changed",
+            &json!({}),
+        ),
+    ]
+}
+
+pub(crate) async fn call(call: &Call<'_>, name: &str) -> Answer {
+    for sink in call.state.listeners.all() {
+        // Those that asked for something else, or have gone, are not told.
+        drop(match name {
+            "test_trigger_tool_change" => sink.notify_tool_list_changed().await,
+            "test_trigger_prompt_change" => sink.notify_prompt_list_changed().await,
+            _ => return Err(ErrorData::invalid_params(format!("no tool {name}"), None)),
+        });
+    }
+    says("Whoever listens was told.")
+}

@@ -1,0 +1,67 @@
+//! The real server, with the fixtures that the official conformance suite asks for by name. For
+//! tests only: `conformance --port 0` prints `listening HOST:PORT` and serves until it is ended.
+//!
+//! What the suite asks for is answered by [`fixture::Fixture`], everything else by the face, the
+//! registry and the store of the product, so that these are what is tested.
+
+mod asking;
+mod changes;
+mod content;
+mod fixture;
+mod job;
+mod prompts;
+mod resources;
+mod rounds;
+mod schemas;
+mod serve;
+mod telling;
+mod tools;
+
+use std::{net::SocketAddr, sync::Arc};
+
+use clap::Parser;
+use deliberate_core::{SystemClock, SystemIds};
+use deliberate_server::{Face, FaceOptions, Subscriptions};
+use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
+use deliberate_toolkit::{Bounds, OneMind, Parts, Registry};
+
+/// The server under the official conformance suite.
+#[derive(Parser)]
+struct Options {
+    /// The port on the loopback interface; 0 takes a free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    let folder = tempfile::tempdir()?;
+    let subscriptions = Arc::new(Subscriptions::default());
+    let registry = deliberate_reasoning::register(Registry::new(Parts {
+        store: Arc::new(SqliteStore::new(SqliteOptions {
+            path: folder.path().join("conformance.db"),
+            readers: 2,
+            durability: Durability::Relaxed,
+        })),
+        minds: Arc::new(OneMind(None)),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        bounds: Bounds::default(),
+    }));
+    let registry = Arc::new(registry.heard_by(subscriptions.clone()));
+    let face = Face::new(
+        registry.clone(),
+        FaceOptions {
+            http_sessions: true,
+            ..FaceOptions::default()
+        },
+    );
+    let handler = fixture::Fixture::around(face.with_subscriptions(subscriptions))?;
+    serve::serve(
+        move || handler.clone(),
+        registry,
+        SocketAddr::from(([127, 0, 0, 1], options.port)),
+    )
+    .await
+}

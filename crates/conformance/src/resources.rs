@@ -1,0 +1,57 @@
+//! The resources of the fixtures, and their template.
+
+use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+
+use crate::content::IMAGE;
+
+/// What clients of the handshake revisions subscribe to.
+pub(crate) const WATCHED: &str = "test://watched-resource";
+
+const TEXT: &str = "test://static-text";
+const BINARY: &str = "test://static-binary";
+
+pub(crate) fn all() -> Vec<Resource> {
+    [
+        (TEXT, "A text that stays", "text/plain"),
+        (BINARY, "An image that stays", "image/png"),
+        (WATCHED, "A text to subscribe to", "text/plain"),
+    ]
+    .into_iter()
+    .map(|(uri, about, kind)| {
+        let name = uri.trim_start_matches("test://");
+        Resource::new(uri, name)
+            .with_description(about)
+            .with_mime_type(kind)
+    })
+    .collect()
+}
+
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("test://template/{id}/data", "template")
+            .with_description("What belongs to an id")
+            .with_mime_type("application/json"),
+    ]
+}
+
+/// Reads a resource of the fixtures, if it is one.
+pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
+    let contents = match uri {
+        TEXT => ResourceContents::text("This is the content of the static text resource.", uri),
+        WATCHED => ResourceContents::text("This is watched.", uri),
+        BINARY => ResourceContents::blob(IMAGE, uri).with_mime_type("image/png"),
+        _ => {
+            let id = uri
+                .strip_prefix("test://template/")?
+                .strip_suffix("/data")?;
+            let data = json!({
+                "id": id,
+                "templateTest": true,
+                "data": format!("Data for ID: {id}"),
+            });
+            ResourceContents::text(data.to_string(), uri).with_mime_type("application/json")
+        }
+    };
+    Some(ReadResourceResult::new(vec![contents]))
+}

@@ -1,0 +1,65 @@
+//! Tools that matter for their schema: one with the keywords of JSON Schema 2020-12, one with an
+//! argument that is repeated in an HTTP header.
+
+use rmcp::model::Tool;
+use serde_json::json;
+
+use crate::tools::{Answer, Call, says, with_schema};
+
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        with_schema(
+            "json_schema_2020_12_tool",
+            "Tool with JSON Schema 2020-12 features",
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "$defs": {
+                    "address": {
+                        "$anchor": "addressDef",
+                        "type": "object",
+                        "properties": {
+                            "street": { "type": "string" },
+                            "city": { "type": "string" },
+                        },
+                    },
+                },
+                "properties": {
+                    "name": { "type": "string" },
+                    "address": { "$ref": "#/$defs/address" },
+                    "contactMethod": { "type": "string", "enum": ["phone", "email"] },
+                    "phone": { "type": "string" },
+                    "email": { "type": "string" },
+                },
+                "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+                "if": {
+                    "properties": { "contactMethod": { "const": "phone" } },
+                    "required": ["contactMethod"],
+                },
+                "then": { "required": ["phone"] },
+                "else": { "required": ["email"] },
+                "additionalProperties": false,
+            }),
+        ),
+        with_schema(
+            "test_custom_header",
+            "Gives back a value that is also sent as a header",
+            json!({
+                "type": "object",
+                "properties": { "value": { "type": "string", "x-mcp-header": "Value" } },
+                "required": ["value"],
+            }),
+        ),
+    ]
+}
+
+pub(crate) fn has(name: &str) -> bool {
+    tools().iter().any(|tool| tool.name == name)
+}
+
+pub(crate) fn call(call: &Call<'_>) -> Answer {
+    match call.argument("value") {
+        Some(value) => says(value.as_str().unwrap_or_default()),
+        None => says("The arguments were taken."),
+    }
+}

@@ -1,0 +1,250 @@
+//! `deliberate serve`: the transports, what they share, and how it all ends.
+
+mod choice;
+mod state;
+mod web;
+
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use deliberate_server::{
+    Face, FaceOptions,
+    metrics::Transport,
+    stdio::{self, Served, StdioOptions},
+};
+use deliberate_toolkit::Registry;
+use tokio::{runtime::Builder, task::JoinHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use choice::ServeArgs;
+
+use crate::{
+    config::{Loaded, Settings},
+    telemetry::Telemetry,
+    wiring::{self, Wired},
+};
+use choice::Transports;
+use state::{Name, States};
+
+/// How long the last records may take to be written, when everything else has ended.
+const LAST_RECORDS: Duration = Duration::from_secs(2);
+
+/// How long the last traces may take to be sent.
+const LAST_TRACES: Duration = Duration::from_secs(3);
+
+pub(crate) fn run(
+    args: &ServeArgs,
+    loaded: &Loaded,
+    telemetry: Option<Telemetry>,
+) -> anyhow::Result<ExitCode> {
+    // Two threads: one may be busy with a burst of calls while the other keeps answering pings.
+    // One alone is a tenth faster for a single call and fails to answer some pings within 5 ms.
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime can't be started")?;
+    let served = runtime.block_on(async {
+        let served = serve(args, loaded).await;
+        if let Some(telemetry) = telemetry {
+            telemetry.stop(LAST_TRACES).await;
+        }
+        served
+    });
+    // Standard input may be read by a blocked thread that never ends.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
+    let settings = &loaded.settings;
+    let shutdown = CancellationToken::new();
+    stop_on_signal(shutdown.clone()).context("signals can't be heard")?;
+    let house = House::new(loaded, shutdown)?;
+    let chosen = Transports::choose(args, settings, io::stdin().is_terminal());
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        database = %settings.database.path.display(),
+        "starting"
+    );
+    let asked_to_stop = house.when_asked_to_stop();
+    let served = house.serve(chosen, settings).await;
+    // One grace for all that is to end.
+    let begun = asked_to_stop.await.unwrap_or_else(|_| Instant::now());
+    house.close(begun + settings.limits.shutdown).await;
+    served
+}
+
+/// What all transports share.
+struct House {
+    registry: Arc<Registry>,
+    face: Face,
+    wired: Wired,
+    states: States,
+    shutdown: CancellationToken,
+}
+
+impl House {
+    fn new(loaded: &Loaded, shutdown: CancellationToken) -> anyhow::Result<Self> {
+        let wired = wiring::wire(loaded)?;
+        let registry = wired.registry.clone();
+        let limits = &loaded.settings.limits;
+        let options = FaceOptions {
+            patience: limits.answer_within,
+            // Who sets that the client thinks wants the one that talks, not a model beside it.
+            ask_by_input: loaded.settings.provider != "client",
+            answer_bytes: limits.answer_bytes,
+            http_sessions: loaded.settings.http.sessions,
+            ..FaceOptions::default()
+        };
+        let face =
+            Face::new(registry.clone(), options).with_subscriptions(wired.subscriptions.clone());
+        Ok(Self {
+            registry,
+            face,
+            wired,
+            states: States::default(),
+            shutdown,
+        })
+    }
+
+    /// When it was time to stop; by then, too, who only listens is told that it is over.
+    fn when_asked_to_stop(&self) -> JoinHandle<Instant> {
+        let (shutdown, subscriptions) = (self.shutdown.clone(), self.wired.subscriptions.clone());
+        tokio::spawn(async move {
+            shutdown.cancelled().await;
+            subscriptions.close();
+            Instant::now()
+        })
+    }
+
+    /// Serves until all transports have ended. One that can't start is reported, and the others
+    /// go on; only if none starts is that a failure.
+    async fn serve(&self, chosen: Transports, settings: &Settings) -> anyhow::Result<ExitCode> {
+        let http = match chosen.http {
+            Some(address) => self.start_http(address, settings).await,
+            None => None,
+        };
+        if chosen.stdio {
+            self.states.serving(Name::Stdio, None);
+            tracing::info!("serving MCP on standard input and output");
+            let served = self.serve_stdio(settings).await;
+            // A client that started the program ends it by leaving. Where nobody ever spoke, such
+            // as under a service manager, there was no client to leave.
+            if http.is_none() || matches!(served, Ok(Served::Client)) {
+                tracing::info!("the client that started the program has left; stopping");
+                self.shutdown.cancel();
+            }
+            self.states.off(Name::Stdio);
+            if http.is_none() {
+                self.shutdown.cancel();
+                served.context("serving standard input and output failed")?;
+            }
+        }
+        match http {
+            Some(http) => http.await.context("serving HTTP failed")?,
+            None if chosen.stdio => {}
+            None => {
+                self.shutdown.cancel();
+                bail!("nothing is served: {}", self.states.reasons())
+            }
+        }
+        self.shutdown.cancel();
+        tracing::info!("stopped");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn serve_stdio(&self, settings: &Settings) -> io::Result<Served> {
+        let options = StdioOptions {
+            line_bytes: settings.limits.line_bytes,
+            grace: settings.limits.shutdown,
+            shutdown: self.shutdown.clone(),
+        };
+        let _present = self.wired.metrics.clients(Transport::Stdio).enter();
+        stdio::serve(self.face.for_connection(), options).await
+    }
+
+    async fn start_http(
+        &self,
+        address: std::net::SocketAddr,
+        settings: &Settings,
+    ) -> Option<JoinHandle<()>> {
+        match web::start(self, address, settings).await {
+            Ok(http) => {
+                let bound = http.address();
+                self.states.serving(Name::Http, Some(bound));
+                if settings.http.sse {
+                    self.states.serving(Name::Sse, Some(bound));
+                }
+                tracing::info!(url = %format!("http://{bound}/mcp"), "serving MCP over HTTP");
+                let shutdown = self.shutdown.clone();
+                Some(tokio::spawn(http.serve(shutdown)))
+            }
+            Err(error) => {
+                tracing::error!("HTTP is not served: {error:#}");
+                let reason = format!("{error:#}");
+                if settings.http.sse {
+                    self.states.failed(Name::Sse, reason.clone());
+                }
+                self.states.failed(Name::Http, reason);
+                None
+            }
+        }
+    }
+
+    /// Ends what runs on, writes what is left, and lets go of the database, all by then.
+    async fn close(&self, until: Instant) {
+        if tokio::time::timeout_at(until, self.registry.settled())
+            .await
+            .is_err()
+        {
+            tracing::warn!("stopped before all calls had ended; they can be resumed");
+        }
+        let closed = tokio::time::timeout(LAST_RECORDS, self.registry.close());
+        if closed.await.is_err() {
+            tracing::warn!("the database could not be closed in time");
+        }
+    }
+}
+
+/// What is committed is safe, and who asks twice does not want to wait.
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "a second signal means now")]
+fn stop_at_once() -> ! {
+    std::process::exit(130)
+}
+
+/// Cancels `shutdown` at the first SIGTERM or Ctrl-C; the second ends the process.
+fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::info!("asked to stop; finishing what runs");
+            shutdown.cancel();
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            stop_at_once();
+        });
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            shutdown.cancel();
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Sends traces with the program's own HTTP client, so that there is one TLS in it.
+//!
+//! Runs on the thread that gathers spans and on a small runtime of its own: a server that is busy
+//! does not hold up traces, and a collector that hangs does not hold up the server.
+
+use std::{
+    fmt,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use deliberate_thinker::{install_crypto, is_on_this_machine};
+use futures::future::BoxFuture;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use opentelemetry_http::{HttpClient, HttpError};
+use reqwest::{Client, redirect::Policy};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::runtime::{Builder, Handle, Runtime};
+use url::Url;
+
+use super::TelemetryError;
+
+/// How often a collector that does not take traces is complained of.
+const COMPLAIN_EVERY: Duration = Duration::from_mins(1);
+
+/// What is read of a collector's answer; it matters only whether it is a good one.
+const ANSWER_BYTES: usize = 64 * 1_024;
+
+/// Sends spans that were gathered.
+pub(super) struct Sender {
+    client: Client,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    failures: AtomicU64,
+    complained: Mutex<Option<Instant>>,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl Sender {
+    pub(super) fn new(
+        endpoint: &Url,
+        headers: &[(String, SecretString)],
+        limit: Duration,
+    ) -> Result<Self, TelemetryError> {
+        let nearby = is_on_this_machine(endpoint.as_str());
+        if !headers.is_empty() && endpoint.scheme() != "https" && !nearby {
+            return Err(TelemetryError::Exposed);
+        }
+        install_crypto();
+        let builder = Client::builder()
+            .redirect(Policy::none())
+            .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")))
+            .default_headers(secret_headers(headers)?)
+            .timeout(limit);
+        let builder = if nearby { builder.no_proxy() } else { builder };
+        let client = builder
+            .build()
+            .map_err(|error| TelemetryError::Sender(error.to_string()))?;
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| TelemetryError::Sender(error.to_string()))?;
+        Ok(Self {
+            client,
+            runtime: Some(runtime),
+            failures: AtomicU64::new(0),
+            complained: Mutex::default(),
+        })
+    }
+
+    fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let runtime = self.runtime.as_ref().ok_or("the sender has ended")?;
+        // Waiting here would stop everything else that runs on this thread.
+        if Handle::try_current().is_ok() {
+            return Err("traces must not be sent from a thread that serves".into());
+        }
+        let answer = runtime.block_on(exchange(&self.client, request));
+        match &answer {
+            Ok(answer) if answer.status().is_success() => {
+                self.failures.store(0, Ordering::Relaxed);
+            }
+            Ok(answer) => self.complain(&format!("it answered {}", answer.status())),
+            Err(error) => self.complain(error),
+        }
+        answer.map_err(HttpError::from)
+    }
+
+    /// Says that traces were not taken, once in a while.
+    fn complain(&self, reason: &str) {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut complained = self
+            .complained
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if complained.is_some_and(|at| at.elapsed() < COMPLAIN_EVERY) {
+            return;
+        }
+        *complained = Some(Instant::now());
+        tracing::warn!(reason, failures, "the collector does not take traces");
+    }
+}
+
+impl HttpClient for Sender {
+    fn send_bytes<'a, 'b>(
+        &'a self,
+        request: Request<Bytes>,
+    ) -> BoxFuture<'b, Result<Response<Bytes>, HttpError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move { self.send(request) })
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting for it may not be allowed where this is dropped.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn exchange(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+    let (parts, body) = request.into_parts();
+    // The address may hold what is nobody's business.
+    let said = |error: reqwest::Error| deepest(&error.without_url());
+    let mut answer = client
+        .post(parts.uri.to_string())
+        .headers(parts.headers)
+        .body(body)
+        .send()
+        .await
+        .map_err(said)?;
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = answer.status();
+    *response.headers_mut() = answer.headers().clone();
+    let mut taken = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(said)? {
+        if taken.len() + chunk.len() > ANSWER_BYTES {
+            return Err("its answer is too long".to_owned());
+        }
+        taken.extend_from_slice(&chunk);
+    }
+    *response.body_mut() = Bytes::from(taken);
+    Ok(response)
+}
+
+/// The innermost reason, which is the one that helps.
+fn deepest(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}
+
+fn secret_headers(headers: &[(String, SecretString)]) -> Result<HeaderMap, TelemetryError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let wrong = || TelemetryError::Header(name.clone());
+        let name = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        map.insert(name, value);
+    }
+    Ok(map)
+}

@@ -1,0 +1,195 @@
+//! Makes the spans of calls and asks, which the gate opens, into spans of a trace.
+//!
+//! The gate knows nothing of traces: it writes plain fields. Two of them, `traceparent` and
+//! `tracestate`, say what the span continues, and `otel.kind` what kind it is; the others are its
+//! attributes.
+
+use std::{fmt, str::FromStr as _};
+
+use deliberate_toolkit::{ASK_SPAN, CALL_SPAN};
+use opentelemetry::{
+    Context, KeyValue, Value,
+    trace::{
+        Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _,
+        TraceFlags, TraceId, TraceState, Tracer as _,
+    },
+};
+use opentelemetry_sdk::trace::{SdkTracer, Span};
+use tracing::{
+    Subscriber,
+    field::{Field, Visit},
+    level_filters::LevelFilter,
+    span,
+};
+use tracing_subscriber::{
+    Layer, filter::Targets, layer::Context as LayerContext, registry::LookupSpan,
+};
+
+/// The bit of the flags that says that a trace is being told.
+const SAMPLED: u8 = 1;
+
+/// Makes spans of a trace.
+pub(crate) struct SpanLayer {
+    tracer: SdkTracer,
+}
+
+/// A span that has not ended.
+struct Open(Span);
+
+impl SpanLayer {
+    pub(super) fn new(tracer: SdkTracer) -> Self {
+        Self { tracer }
+    }
+
+    /// The spans it wants to hear of.
+    pub(crate) fn targets() -> Targets {
+        Targets::new()
+            .with_default(LevelFilter::OFF)
+            .with_target(CALL_SPAN, LevelFilter::INFO)
+            .with_target(ASK_SPAN, LevelFilter::INFO)
+    }
+}
+
+impl<S> Layer<S> for SpanLayer
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+{
+    fn on_new_span(
+        &self,
+        attributes: &span::Attributes<'_>,
+        id: &span::Id,
+        context: LayerContext<'_, S>,
+    ) {
+        let Some(span) = context.span(id) else {
+            return;
+        };
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let around = || {
+            let parent = span.parent()?;
+            let extensions = parent.extensions();
+            let open = extensions.get::<Open>()?;
+            Some(open.0.span_context().clone())
+        };
+        let parent = match fields.continued().or_else(around) {
+            Some(parent) => Context::new().with_remote_span_context(parent),
+            None => Context::new(),
+        };
+        let name = match &fields.tool {
+            Some(tool) => format!("{} {tool}", span.name()),
+            None => span.name().to_owned(),
+        };
+        let builder = SpanBuilder::from_name(name)
+            .with_kind(fields.kind.unwrap_or(SpanKind::Internal))
+            .with_attributes(fields.attributes);
+        let open = self.tracer.build_with_context(builder, &parent);
+        span.extensions_mut().insert(Open(open));
+    }
+
+    fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: LayerContext<'_, S>) {
+        let Some(span) = context.span(id) else {
+            return;
+        };
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        if let Some(open) = span.extensions_mut().get_mut::<Open>() {
+            if let Some(error) = fields.error {
+                open.0.set_status(Status::error(error));
+            }
+            open.0.set_attributes(fields.attributes);
+        }
+    }
+
+    fn on_close(&self, id: span::Id, context: LayerContext<'_, S>) {
+        let Some(span) = context.span(&id) else {
+            return;
+        };
+        let open = span.extensions_mut().remove::<Open>();
+        if let Some(mut open) = open {
+            open.0.end();
+        }
+    }
+}
+
+/// What the fields of a span say.
+#[derive(Default)]
+struct Fields {
+    attributes: Vec<KeyValue>,
+    kind: Option<SpanKind>,
+    tool: Option<String>,
+    error: Option<String>,
+    traceparent: Option<String>,
+    tracestate: Option<String>,
+}
+
+impl Fields {
+    /// The span in another program that this one continues.
+    fn continued(&self) -> Option<SpanContext> {
+        let mut parts = self.traceparent.as_deref()?.split('-').skip(1);
+        let trace = TraceId::from_hex(parts.next()?).ok()?;
+        let span = SpanId::from_hex(parts.next()?).ok()?;
+        let flags = u8::from_str_radix(parts.next()?, 16).ok()?;
+        let state = self
+            .tracestate
+            .as_deref()
+            .and_then(|state| TraceState::from_str(state).ok());
+        let context = SpanContext::new(
+            trace,
+            span,
+            TraceFlags::new(flags & SAMPLED),
+            true,
+            state.unwrap_or_default(),
+        );
+        context.is_valid().then_some(context)
+    }
+
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        self.attributes.push(KeyValue::new(field.name(), value));
+    }
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let owned = || Some(value.to_owned());
+        match field.name() {
+            "traceparent" => self.traceparent = owned(),
+            "tracestate" => self.tracestate = owned(),
+            "otel.kind" => self.kind = kind(value),
+            name => {
+                match name {
+                    "gen_ai.tool.name" => self.tool = owned(),
+                    "error.type" => self.error = owned(),
+                    _ => {}
+                }
+                self.add(field, value.to_owned());
+            }
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, i64::try_from(value).unwrap_or(i64::MAX));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value);
+    }
+
+    /// Things that are not plain may hold anything, so they are left out.
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
+fn kind(word: &str) -> Option<SpanKind> {
+    match word {
+        "server" => Some(SpanKind::Server),
+        "client" => Some(SpanKind::Client),
+        _ => None,
+    }
+}

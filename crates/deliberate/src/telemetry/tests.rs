@@ -1,0 +1,306 @@
+//! Traces, as a collector gets them.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_core::{SystemClock, SystemIds};
+use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
+use deliberate_thinker::{Ask, Reply, ThinkError, Thinker, Usage};
+use deliberate_toolkit::{Bounds, Caller, OneMind, Parts, Registry, TraceContext};
+use futures::future::BoxFuture;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::Instant,
+};
+use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
+
+use super::*;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT: &str = "00f067aa0ba902b7";
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Takes traces and keeps what it was sent.
+struct Collector {
+    address: SocketAddr,
+    got: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Collector {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let got = Arc::<Mutex<Vec<u8>>>::default();
+        let keeps = got.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(take(stream, keeps.clone()));
+            }
+        });
+        Self { address, got }
+    }
+
+    /// Whether it was sent these bytes, in any place.
+    fn has(&self, bytes: &[u8]) -> bool {
+        let got = self.got.lock().unwrap();
+        got.windows(bytes.len()).any(|window| window == bytes)
+    }
+
+    fn options(&self) -> TelemetryOptions {
+        options(&format!("http://{}", self.address))
+    }
+}
+
+/// Keeps all that comes and says yes to each request; a head and its body may come apart.
+async fn take(mut stream: TcpStream, got: Arc<Mutex<Vec<u8>>>) {
+    let mut request = Vec::new();
+    let mut buffer = [0; 4_096];
+    loop {
+        let Ok(read @ 1..) = stream.read(&mut buffer).await else {
+            return;
+        };
+        request.extend_from_slice(&buffer[..read]);
+        let Some(head) = request.windows(4).position(|it| it == b"\r\n\r\n") else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&request[..head]).to_lowercase();
+        let length: usize = text
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:"))
+            .map_or(0, |length| length.trim().parse().unwrap());
+        if request.len() < head + 4 + length {
+            continue;
+        }
+        got.lock().unwrap().append(&mut request);
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+    }
+}
+
+fn options(endpoint: &str) -> TelemetryOptions {
+    TelemetryOptions {
+        endpoint: endpoint.to_owned(),
+        service_name: "deliberate-under-test".to_owned(),
+        headers: Vec::new(),
+        sample_ratio: 1.0,
+    }
+}
+
+struct Model;
+
+impl Thinker for Model {
+    fn name(&self) -> &'static str {
+        "steady"
+    }
+
+    fn think<'a>(&'a self, _: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(async {
+            Ok(Reply {
+                text: "a secret thought".to_owned(),
+                model: Some("model-of-steel".to_owned()),
+                usage: Usage {
+                    prompt_tokens: 7,
+                    completion_tokens: 3,
+                    cost_usd: None,
+                },
+                ..Reply::default()
+            })
+        })
+    }
+}
+
+fn registry() -> (Registry, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = Parts {
+        store: Arc::new(SqliteStore::new(SqliteOptions {
+            path: folder.path().join("store.db"),
+            readers: 1,
+            durability: Durability::Relaxed,
+        })),
+        minds: Arc::new(OneMind(Some(Arc::new(Model)))),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        bounds: Bounds::default(),
+    };
+    let registry = deliberate_reasoning::register(Registry::new(parts));
+    (registry, folder)
+}
+
+fn caller(traceparent: &str) -> Caller {
+    Caller {
+        trace: TraceContext::read(traceparent, Some("vendor=state")),
+        protocol: Some("2026-07-28"),
+        ..Caller::default()
+    }
+}
+
+/// Runs `calls` with traces told, and sends what there is.
+async fn told(options: &TelemetryOptions, calls: impl Future<Output = ()>) {
+    let telemetry = Telemetry::start(options).unwrap();
+    let layer = telemetry.layer().with_filter(SpanLayer::targets());
+    let subscriber = tracing_subscriber::registry().with(layer);
+    {
+        let _told = tracing::subscriber::set_default(subscriber);
+        calls.await;
+    }
+    telemetry.stop(LIMIT).await;
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
+    let collector = Collector::start().await;
+    let (registry, _folder) = registry();
+    told(&collector.options(), async {
+        let caller = caller(&format!("00-{TRACE}-{PARENT}-01"));
+        let arguments = json!({ "content": "a secret question" });
+        let answer = registry.call("reasoning_linear", arguments, caller).await;
+        assert!(answer.is_ok(), "{answer:?}");
+    })
+    .await;
+    for told in [
+        "/v1/traces",
+        "deliberate-under-test",
+        "tools/call reasoning_linear",
+        "mcp.method.name",
+        "2026-07-28",
+        "chat",
+        "gen_ai.provider.name",
+        "steady",
+        "model-of-steel",
+        "gen_ai.usage.input_tokens",
+        "vendor=state",
+    ] {
+        assert!(collector.has(told.as_bytes()), "{told}");
+    }
+    let trace = bytes(TRACE);
+    assert!(collector.has(&trace));
+    // A parent's id is field 4 of a span and eight bytes long.
+    let parent = [vec![0x22, 8], bytes(PARENT)].concat();
+    assert!(collector.has(&parent), "the call has its client as parent");
+    let got = collector.got.lock().unwrap().clone();
+    let in_trace = got.windows(16).filter(|it| *it == trace).count();
+    assert_eq!(in_trace, 2, "the call and its ask");
+    for hidden in ["secret", "traceparent"] {
+        assert!(!collector.has(hidden.as_bytes()), "{hidden}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_call_says_the_kind_of_error_and_begins_its_own_trace() {
+    let collector = Collector::start().await;
+    let (registry, _folder) = registry();
+    told(&collector.options(), async {
+        let arguments = json!({ "content": "x", "session_id": "no-such-canary" });
+        let answer = registry
+            .call("reasoning_linear", arguments, caller("00-wrong-01"))
+            .await;
+        assert!(answer.is_err());
+    })
+    .await;
+    assert!(collector.has(b"SessionNotFound"));
+    assert!(!collector.has(b"canary"));
+    assert!(!collector.has(&bytes(TRACE)));
+}
+
+#[tokio::test]
+async fn what_the_client_does_not_sample_is_not_told() {
+    let collector = Collector::start().await;
+    let (registry, _folder) = registry();
+    told(&collector.options(), async {
+        let caller = caller(&format!("00-{TRACE}-{PARENT}-00"));
+        let arguments = json!({ "content": "x" });
+        drop(registry.call("reasoning_linear", arguments, caller).await);
+    })
+    .await;
+    assert!(collector.got.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn headers_are_sent_and_not_shown() {
+    let collector = Collector::start().await;
+    let (registry, _folder) = registry();
+    let mut options = collector.options();
+    options.headers = vec![("x-api-key".to_owned(), SecretString::from("key-of-gold"))];
+    assert!(!format!("{options:?}").contains("key-of-gold"));
+    told(&options, async {
+        let arguments = json!({ "content": "x" });
+        let caller = Caller::default();
+        drop(registry.call("reasoning_linear", arguments, caller).await);
+    })
+    .await;
+    assert!(collector.has(b"x-api-key: key-of-gold"));
+}
+
+#[tokio::test]
+async fn a_collector_that_is_not_there_harms_nobody() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let (registry, _folder) = registry();
+    told(&options(&format!("http://{address}")), async {
+        for _ in 0..3 {
+            let arguments = json!({ "content": "x" });
+            let answer = registry.call("reasoning_linear", arguments, Caller::default());
+            assert!(answer.await.is_ok());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_collector_that_never_answers_does_not_hold_up_the_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (registry, _folder) = registry();
+    let telemetry = Telemetry::start(&options(&format!("http://{address}"))).unwrap();
+    let layer = telemetry.layer().with_filter(SpanLayer::targets());
+    {
+        let subscriber = tracing_subscriber::registry().with(layer);
+        let _told = tracing::subscriber::set_default(subscriber);
+        let arguments = json!({ "content": "x" });
+        drop(
+            registry
+                .call("reasoning_linear", arguments, Caller::default())
+                .await,
+        );
+    }
+    let stopped = telemetry.stop(Duration::from_millis(50));
+    // Far from what it takes, and near to what it must not take.
+    assert!(tokio::time::timeout(LIMIT, stopped).await.is_ok());
+}
+
+#[test]
+fn addresses_are_checked_and_completed() {
+    for (given, used) in [
+        ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+        ("http://127.0.0.1:4318/", "http://127.0.0.1:4318/v1/traces"),
+        ("https://o.example/otlp", "https://o.example/otlp/v1/traces"),
+        ("https://o.example/v1/traces", "https://o.example/v1/traces"),
+    ] {
+        assert_eq!(traces_url(given).unwrap().as_str(), used);
+    }
+    for wrong in ["", "localhost:4318", "ftp://x", "https://me:pass@o.example"] {
+        let error = traces_url(wrong).unwrap_err().to_string();
+        assert!(!error.contains("pass@"), "{error}");
+    }
+    let mut open = options("http://collector.example:4318");
+    assert!(Telemetry::start(&open).is_ok());
+    open.headers = vec![("key".to_owned(), SecretString::from("k"))];
+    assert!(matches!(
+        Telemetry::start(&open),
+        Err(TelemetryError::Exposed)
+    ));
+}

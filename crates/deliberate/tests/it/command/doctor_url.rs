@@ -1,0 +1,164 @@
+//! `deliberate doctor --url`.
+
+use axum::{Json, Router, http::StatusCode, routing::get};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::support::{Place, run};
+
+/// Something that answers at `/health` with this.
+async fn server(status: StatusCode, body: Value) -> String {
+    let answer = move || async move { (status, Json(body)) };
+    serve(Router::new().route("/health", get(answer))).await
+}
+
+async fn serve(router: Router) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
+}
+
+fn healthy() -> Value {
+    json!({
+        "status": "degraded", "live": true, "ready": true, "version": "9.9.9",
+        "uptime_seconds": 61, "tools": 24,
+        "transports": [
+            { "name": "http", "state": "serving", "address": "127.0.0.1:8484" },
+            { "name": "sse", "state": "failed", "reason": "the port is \u{1b}[31mtaken" }
+        ],
+        "store": { "state": "ok", "location": "/data/x.db", "schema_version": 6,
+                   "sessions": 3, "thoughts": 14, "latency_ms": 2 },
+        "provider": { "state": "client", "description": "the client's own model" },
+        "calls": { "running": 1, "waiting": 0 }
+    })
+}
+
+#[tokio::test]
+async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
+    let (place, url) = (Place::new(), server(StatusCode::OK, healthy()).await);
+    // The address for clients does as well.
+    for url in [url.clone(), format!("{url}/"), format!("{url}/mcp")] {
+        let ran = place.run(&["doctor", "--url", &url]).await;
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+        for shown in [
+            "degraded",
+            "9.9.9",
+            "24 tools",
+            "127.0.0.1:8484",
+            "14 thought(s)",
+            "1 running",
+        ] {
+            assert!(ran.stdout.contains(shown), "{shown}: {}", ran.stdout);
+        }
+        assert!(
+            !ran.stdout.contains('\u{1b}'),
+            "it can't command the terminal"
+        );
+    }
+    let ran = place.run(&["doctor", "--url", &url, "--json"]).await;
+    assert_eq!(
+        serde_json::from_str::<Value>(&ran.stdout).unwrap(),
+        healthy()
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_ready_is_a_failure() {
+    let body = json!({ "status": "draining", "live": true, "ready": false, "version": "1.0.0" });
+    let url = server(StatusCode::SERVICE_UNAVAILABLE, body).await;
+    let ran = Place::new().run(&["doctor", "--url", &url]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.contains("draining"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("--token-env"), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn nobody_there_and_somebody_else_are_told_apart() {
+    let place = Place::new();
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nobody = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    let stranger = serve(Router::new()).await;
+    let page = serve(Router::new().route("/health", get(|| async { "all is well" }))).await;
+    let other = server(StatusCode::OK, json!({ "status": "UP" })).await;
+    for (url, said) in [
+        (&nobody, "nothing listens at"),
+        (&stranger, "not a deliberate server"),
+        (&page, "not a deliberate server"),
+        (&other, "not a deliberate server"),
+        (&"not an address".to_owned(), "not an address"),
+        (&"ftp://127.0.0.1".to_owned(), "neither http nor https"),
+    ] {
+        let ran = place.run(&["doctor", "--url", url]).await;
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+        let ran = place.run(&["doctor", "--url", url, "--json"]).await;
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(
+            (&told["live"], &told["ready"]),
+            (&json!(false), &json!(false))
+        );
+        assert!(told["reason"].as_str().unwrap().contains(said), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let ran = Place::new().run(&["doctor", "--url", &url]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stdout.contains("did not answer within"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[tokio::test]
+async fn a_token_comes_from_the_environment_and_is_not_shown() {
+    use axum::http::HeaderMap;
+    const TOKEN: &str = "token-of-silver";
+    let answer = |headers: HeaderMap| async move {
+        let given = headers.get("authorization").and_then(|it| it.to_str().ok());
+        if given == Some("Bearer token-of-silver") {
+            (StatusCode::OK, Json(healthy()))
+        } else {
+            (StatusCode::UNAUTHORIZED, Json(json!({})))
+        }
+    };
+    let url = serve(Router::new().route("/health", get(answer))).await;
+    let place = Place::new();
+    let ran = place.run(&["doctor", "--url", &url]).await;
+    assert!(ran.stdout.contains("wants a token"), "{ran:?}");
+    let with = |token: &str| {
+        let mut command = place.command();
+        command
+            .env("THE_TOKEN", token)
+            .env("LOG_LEVEL", "trace")
+            .args(["doctor", "--url", &url, "--token-env", "THE_TOKEN"]);
+        command
+    };
+    let ran = run(&mut with(TOKEN)).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!format!("{ran:?}").contains(TOKEN));
+    let ran = run(&mut with("wrong-token")).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.contains("does not take this token"), "{ran:?}");
+    let ran = place
+        .run(&["doctor", "--url", &url, "--token-env", "UNSET_TOKEN"])
+        .await;
+    assert!(ran.stdout.contains("UNSET_TOKEN is not set"), "{ran:?}");
+    let mut far = place.command();
+    far.env("THE_TOKEN", TOKEN).args([
+        "doctor",
+        "--url",
+        "http://far.example",
+        "--token-env",
+        "THE_TOKEN",
+    ]);
+    let ran = run(&mut far).await;
+    assert!(ran.stdout.contains("in the clear"), "{ran:?}");
+}

@@ -1,0 +1,103 @@
+//! Asking the client for input by the answer to its call, as the 2026-07-28 revision has it: the
+//! client's model is asked by the client, which then sends the call again with the replies.
+//!
+//! What the client sends back is only the id of the suspended call. All else is kept in the store,
+//! so the id can be forged only by guessing it, and then fits one owner, one tool and one set of
+//! arguments.
+
+#![expect(
+    deprecated,
+    reason = "asking the client's model is deprecated in 2026-07-28, and the only way to ask it"
+)]
+
+use deliberate_thinker::{Role as Speaker, system_with_schema};
+use deliberate_toolkit::{AskForClient, LeftCall, NeedsReply};
+use rmcp::model::{
+    CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
+    SamplingMessage,
+};
+use serde_json::{Map, Value, json};
+
+/// The asks of a call, as requests to the client.
+pub(super) fn requests(needs: NeedsReply) -> InputRequests {
+    let asks = needs.asks.into_iter();
+    asks.map(|ask| (ask.key.clone(), request(ask))).collect()
+}
+
+fn request(ask: AskForClient) -> InputRequest {
+    let messages = ask
+        .messages
+        .into_iter()
+        .map(|message| match message.role {
+            Speaker::User => SamplingMessage::user_text(message.text),
+            Speaker::Assistant => SamplingMessage::assistant_text(message.text),
+        })
+        .collect();
+    let mut params = CreateMessageRequestParams::new(messages, ask.max_tokens)
+        .with_system_prompt(system_with_schema(&ask.system, &ask.schema));
+    params.temperature = Some(ask.temperature);
+    InputRequest::CreateMessage(CreateMessageRequest::new(params))
+}
+
+/// The arguments that resume a call with what the client answered. Replies are taken in the order
+/// of the asks, up to the first that is missing; that one is asked for again.
+pub(super) fn resumption(id: &str, left: &LeftCall, responses: &InputResponses) -> Value {
+    let replies: Vec<Value> = left
+        .asks
+        .iter()
+        .map_while(|key| responses.get(key).map(reply))
+        .collect();
+    json!({ "id": id, "replies": replies })
+}
+
+/// The text of a message. What is no message has none, and is asked for again as any reply that
+/// can't be used.
+fn reply(response: &Value) -> Value {
+    let text_of = |block: &Map<String, Value>| {
+        let is_text = block.get("type").and_then(Value::as_str) == Some("text");
+        let text = block.get("text").and_then(Value::as_str);
+        text.filter(|_| is_text).map(str::to_owned)
+    };
+    let text = match response.get("content") {
+        Some(Value::Object(block)) => text_of(block),
+        Some(Value::Array(blocks)) => {
+            let texts: Vec<String> = blocks
+                .iter()
+                .filter_map(Value::as_object)
+                .filter_map(text_of)
+                .collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        _ => None,
+    };
+    Value::String(text.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::reply;
+
+    #[test]
+    fn the_text_of_a_message_is_the_reply_and_rubbish_has_none() {
+        for (response, text) in [
+            (json!({ "content": { "type": "text", "text": "a" } }), "a"),
+            (
+                json!({ "content": [
+                    { "type": "text", "text": "a" },
+                    { "type": "image", "data": "x" },
+                    { "type": "text", "text": "b" },
+                ] }),
+                "a\nb",
+            ),
+            (json!({ "content": { "type": "image", "text": "a" } }), ""),
+            (json!({ "content": "a" }), ""),
+            (json!({}), ""),
+            (json!(null), ""),
+            (json!([1]), ""),
+        ] {
+            assert_eq!(reply(&response), text, "{response}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Log messages to clients that want them: how each of their calls ended. Deprecated by 2026-07-28,
+//! where a request says for itself that it wants them, and still what clients show.
+
+#![expect(deprecated, reason = "clients of the handshake revisions use it")]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::{LoggingLevel, LoggingMessageNotificationParam},
+    service::RequestContext,
+};
+use serde_json::json;
+
+use super::client::Client;
+
+/// What a connection wants to hear: nothing, until it says otherwise.
+#[derive(Debug, Clone)]
+pub(super) struct LogLevel(Arc<AtomicU8>);
+
+/// Above every level.
+const SILENCE: u8 = u8::MAX;
+
+impl Default for LogLevel {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU8::new(SILENCE)))
+    }
+}
+
+impl LogLevel {
+    pub(super) fn set(&self, level: LoggingLevel) {
+        self.0.store(rank(level), Ordering::Relaxed);
+    }
+
+    fn wants(
+        &self,
+        level: LoggingLevel,
+        context: &RequestContext<RoleServer>,
+        modern: bool,
+    ) -> bool {
+        let from = if modern {
+            context.meta.log_level().map(rank)
+        } else {
+            Some(self.0.load(Ordering::Relaxed))
+        };
+        from.is_some_and(|from| rank(level) >= from)
+    }
+
+    /// Tells the client how its call ended.
+    pub(super) async fn tell_of_call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        client: &Client,
+        tool: &str,
+        took: Duration,
+        error: Option<&str>,
+    ) {
+        let level = match error {
+            Some(_) => LoggingLevel::Warning,
+            None => LoggingLevel::Info,
+        };
+        if !self.wants(level, context, client.modern) {
+            return;
+        }
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let data = match error {
+            Some(code) => json!({ "tool": tool, "took_ms": took_ms, "error": code }),
+            None => json!({ "tool": tool, "took_ms": took_ms }),
+        };
+        let message = LoggingMessageNotificationParam::new(level, data).with_logger("deliberate");
+        // A client that has gone is noticed by the transport.
+        drop(context.peer.notify_logging_message(message).await);
+    }
+}
+
+const fn rank(level: LoggingLevel) -> u8 {
+    match level {
+        LoggingLevel::Debug => 0,
+        LoggingLevel::Info => 1,
+        LoggingLevel::Notice => 2,
+        LoggingLevel::Warning => 3,
+        LoggingLevel::Error => 4,
+        LoggingLevel::Critical => 5,
+        LoggingLevel::Alert => 6,
+        LoggingLevel::Emergency => 7,
+    }
+}

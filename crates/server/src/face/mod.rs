@@ -1,0 +1,360 @@
+//! The protocol, answered from a registry.
+
+#![expect(
+    deprecated,
+    reason = "logging is deprecated by 2026-07-28; clients of the handshake revisions use it"
+)]
+
+pub(crate) mod answer;
+mod call;
+mod client;
+mod input;
+mod logging;
+mod methods;
+mod sampling;
+mod slim;
+mod tasks;
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use client::Client;
+use deliberate_toolkit::{Listing, Registry};
+use logging::LogLevel;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+        ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+        UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+
+use crate::{
+    Subscriptions,
+    shelf::{self, subscribing::Connection},
+};
+
+/// What a model should know before it uses the tools.
+const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
+    back to build on earlier steps. If an answer holds needs_reply, think about its asks yourself \
+    and call reasoning_resume with your replies; if it holds still_running, call \
+    reasoning_resume with its id alone for the answer.";
+
+/// The MCP face of a registry. Cheap to clone.
+#[derive(Clone)]
+pub struct Face {
+    registry: Arc<Registry>,
+    options: FaceOptions,
+    tools: Arc<OnceLock<Vec<Tool>>>,
+    subscriptions: Option<Arc<Subscriptions>>,
+    connection: Connection,
+    log_level: LogLevel,
+}
+
+/// How clients are answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaceOptions {
+    /// How long a call may take before its client is told that it runs on. Clients give up after a
+    /// minute, some whatever progress they are told.
+    pub patience: Duration,
+    /// The same for a client that knows tasks.
+    pub task_after: Duration,
+    /// Whether the model of a client may be asked by the answer to its call.
+    pub ask_by_input: bool,
+    /// The longest answer.
+    pub answer_bytes: usize,
+    /// Whether clients of the handshake revisions have a connection over streamable HTTP, on which
+    /// they can be told something.
+    pub http_sessions: bool,
+}
+
+impl Default for FaceOptions {
+    fn default() -> Self {
+        Self {
+            patience: Duration::from_secs(45),
+            task_after: Duration::from_secs(2),
+            ask_by_input: true,
+            answer_bytes: 4 * 1024 * 1024,
+            http_sessions: false,
+        }
+    }
+}
+
+impl Face {
+    /// A face on that registry.
+    pub fn new(registry: Arc<Registry>, options: FaceOptions) -> Self {
+        Self {
+            registry,
+            options,
+            tools: Arc::default(),
+            subscriptions: None,
+            connection: Connection::default(),
+            log_level: LogLevel::default(),
+        }
+    }
+
+    /// The same face for another connection: what one connection sets does not bind the others.
+    pub fn for_connection(&self) -> Self {
+        Self {
+            log_level: LogLevel::default(),
+            connection: Connection::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The face, telling clients of changes that these subscriptions hear of.
+    pub fn with_subscriptions(mut self, subscriptions: Arc<Subscriptions>) -> Self {
+        self.subscriptions = Some(subscriptions);
+        self
+    }
+
+    /// Cancelled by a transport whose input has ended; ends what this connection only listens to.
+    pub(crate) fn ending(&self) -> tokio_util::sync::CancellationToken {
+        self.connection.ending()
+    }
+
+    /// Whether each request of this client comes alone, so that nothing can be told it later.
+    fn is_deaf(&self, context: &RequestContext<RoleServer>) -> bool {
+        let parts = context.extensions.get::<http::request::Parts>();
+        let streamable = parts.is_some_and(|parts| parts.uri.path() == "/mcp");
+        streamable && !self.options.http_sessions
+    }
+
+    fn tools(&self) -> &[Tool] {
+        self.tools
+            .get_or_init(|| self.registry.list().map(tool).collect())
+    }
+}
+
+impl ServerHandler for Face {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = shelf::capabilities::of(&self.registry, self.subscriptions.is_some());
+        let implementation =
+            Implementation::new("deliberate", env!("CARGO_PKG_VERSION")).with_title("Deliberate");
+        ServerConfig::new(capabilities)
+            .with_server_info(implementation)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let deaf = self.is_deaf(&context);
+        context.peer.set_peer_info(request.clone());
+        let mut info = self.negotiate_initialize(&request)?;
+        if deaf {
+            shelf::capabilities::without_news(&mut info.capabilities);
+        }
+        Ok(info)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        shelf::tools::list(self.tools(), page, &context)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.answer_call(request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let client = Client::of(&context);
+        tasks::get(
+            &self.registry,
+            &request.task_id,
+            &client,
+            self.options.answer_bytes,
+        )
+        .await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let client = Client::of(&context);
+        let responses = &request.input_responses;
+        tasks::update(&self.registry, &request.task_id, responses, &client).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let client = Client::of(&context);
+        tasks::cancel(&self.registry, &request.task_id, &client).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if Client::of(&context).modern {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        self.log_level.set(request.level);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        shelf::prompts::list(&self.registry, page, &context)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        shelf::prompts::get(&self.registry, request, &context).await
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.connection.listed();
+        shelf::resources::list(&self.registry, page, &context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        shelf::resources::templates(&self.registry, page, &context)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        shelf::resources::read(&self.registry, request, &context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        shelf::completion::complete(&self.registry, request, &context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match &self.subscriptions {
+            Some(all) if !self.is_deaf(&context) => {
+                self.connection
+                    .subscribe(all, &self.registry, request, &context)
+            }
+            _ => Err(ErrorData::method_not_found::<SubscribeRequestMethod>()),
+        }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.subscriptions.is_none() {
+            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+        }
+        self.connection.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let all = self.subscriptions.as_ref()?;
+        Some(shelf::subscribing::accepted(all, &self.registry, requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        match &self.subscriptions {
+            Some(all) => {
+                shelf::subscribing::listen(all, &self.registry, &self.connection, context).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(all) = &self.subscriptions {
+            self.connection.ready(all, &context.peer);
+        }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let modern = Client::of(&context).modern;
+        if methods::is_served(&request.method, modern, &self.get_info().capabilities) {
+            return Err(ErrorData::invalid_params(
+                format!(
+                    "the parameters of {} are missing or malformed",
+                    request.method
+                ),
+                None,
+            ));
+        }
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("there is no method {:?}", request.method),
+            None,
+        ))
+    }
+}
+
+fn tool(listing: Listing<'_>) -> Tool {
+    let about = listing.about;
+    let mut tool = Tool::new(
+        about.name,
+        about.description,
+        slim::input(listing.input_schema),
+    );
+    tool.title = Some(about.title.to_owned());
+    tool.output_schema = Some(Arc::new(slim::output(listing.output_schema)));
+    tool.annotations = Some(slim::annotations(about.annotations));
+    tool
+}

@@ -1,0 +1,90 @@
+//! Opens a file that really lies under a root, and reads it within its limit.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Why a file is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is not there, or nobody may know that it is.
+    NotThere,
+    /// It is a folder.
+    Folder,
+    /// It is longer than is read.
+    TooLarge,
+}
+
+/// What these hold is no one's document: the state of the machine, and devices.
+const NOT_FILES: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// Reads the file, `most` bytes at the most.
+pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>, Refusal> {
+    let real = fs::canonicalize(path).map_err(|_| Refusal::NotThere)?;
+    if !is_shown(&real, roots) {
+        return Err(Refusal::NotThere);
+    }
+    // Looked at before it is opened, because opening a pipe waits for someone to write to it.
+    let about = fs::symlink_metadata(&real).map_err(|_| Refusal::NotThere)?;
+    if about.is_dir() {
+        return Err(Refusal::Folder);
+    }
+    if !about.is_file() {
+        return Err(Refusal::NotThere);
+    }
+    let file = File::open(&real).map_err(|_| Refusal::NotThere)?;
+    // Something else may have been put there in between; what counts is what was opened.
+    let opened = file.metadata().map_err(|_| Refusal::NotThere)?;
+    if !opened.is_file() || !is_shown(&where_it_lies(&file, &real)?, roots) {
+        return Err(Refusal::NotThere);
+    }
+    if opened.len() > most {
+        return Err(Refusal::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    let mut some = file.take(most.saturating_add(1));
+    some.read_to_end(&mut bytes)
+        .map_err(|_| Refusal::NotThere)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
+        Ok(bytes)
+    } else {
+        Err(Refusal::TooLarge)
+    }
+}
+
+/// Where an open file lies, as the system knows it.
+fn where_it_lies(file: &File, opened_as: &Path) -> Result<PathBuf, Refusal> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if let Ok(path) = fs::read_link(link) {
+            return Ok(path);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
+    // The next best: whether the way there is still the same.
+    let again = fs::canonicalize(opened_as).map_err(|_| Refusal::NotThere)?;
+    if again == opened_as {
+        Ok(again)
+    } else {
+        Err(Refusal::NotThere)
+    }
+}
+
+/// Whether a real path lies under a root, and nothing on the way from there is hidden.
+pub(super) fn is_shown(real: &Path, roots: &[PathBuf]) -> bool {
+    let special = NOT_FILES.iter().any(|place| real.starts_with(place));
+    !special
+        && roots.iter().any(|root| {
+            let inside = real.strip_prefix(root);
+            inside.is_ok_and(|inside| !inside.components().any(|part| is_hidden(part.as_os_str())))
+        })
+}
+
+pub(super) fn is_hidden(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().first() == Some(&b'.')
+}

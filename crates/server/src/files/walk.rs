@@ -1,0 +1,142 @@
+//! The files under the roots, in an order that does not change while they do not.
+
+use std::{
+    fs::{self, DirEntry},
+    path::{Path, PathBuf},
+};
+
+use deliberate_toolkit::{Issue, ToolError};
+
+use super::open::{is_hidden, is_shown};
+
+/// Folders within folders that are looked into.
+const DEEPEST: usize = 16;
+
+/// Names that are looked at for one list, hidden ones and all.
+const LOOKED_AT: usize = 50_000;
+
+/// A file that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The place of its root among the roots.
+    root: usize,
+    /// Where it lies under it.
+    inside: PathBuf,
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// Its length in bytes.
+    pub(super) size: u64,
+}
+
+impl Found {
+    /// Where it stands in the list.
+    pub(super) fn key(&self) -> (usize, PathBuf) {
+        (self.root, self.inside.clone())
+    }
+
+    /// The same as text.
+    pub(super) fn written_key(&self) -> String {
+        format!("{} {}", self.root, self.inside.display())
+    }
+
+    pub(super) fn parse_key(text: &str) -> Result<(usize, PathBuf), ToolError> {
+        let read = text.split_once(' ').and_then(|(root, inside)| {
+            let root = root.parse().ok()?;
+            Some((root, PathBuf::from(inside)))
+        });
+        read.ok_or_else(|| {
+            let issue = Issue::new("cursor", "is not one that this list gave; begin it again");
+            ToolError::Invalid(vec![issue])
+        })
+    }
+
+    /// What it is called: the way to it from its root.
+    pub(super) fn name(&self) -> Option<String> {
+        let parts = self.inside.iter().map(|part| part.to_str());
+        let parts: Option<Vec<&str>> = parts.collect();
+        parts.map(|parts| parts.join("/"))
+    }
+}
+
+/// The roots as they really lie, without those that are not there or lie inside another.
+pub(super) fn real_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let real = roots.iter().filter_map(|root| fs::canonicalize(root).ok());
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for root in real {
+        if !kept.iter().any(|other| root.starts_with(other)) {
+            kept.retain(|other| !other.starts_with(&root));
+            kept.push(root);
+        }
+    }
+    kept
+}
+
+/// The files under the roots, `most` at the most: root by root, each sorted by path.
+pub(super) fn files(roots: &[PathBuf], most: usize) -> Vec<Found> {
+    let mut walk = Walk {
+        roots,
+        most,
+        left_to_look_at: LOOKED_AT,
+        found: Vec::new(),
+    };
+    for (number, root) in roots.iter().enumerate() {
+        walk.folder(number, root, Path::new(""), 0);
+    }
+    walk.found
+}
+
+struct Walk<'a> {
+    roots: &'a [PathBuf],
+    most: usize,
+    left_to_look_at: usize,
+    found: Vec<Found>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, root: usize, folder: &Path, inside: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return;
+        };
+        let entries = entries.take(self.left_to_look_at).filter_map(Result::ok);
+        let mut entries: Vec<DirEntry> = entries.collect();
+        self.left_to_look_at = self.left_to_look_at.saturating_sub(entries.len());
+        entries.sort_by_key(DirEntry::file_name);
+        for entry in entries {
+            if self.found.len() >= self.most {
+                return;
+            }
+            let name = entry.file_name();
+            // What can't be written in an address can't be asked for.
+            if is_hidden(&name) || name.to_str().is_none() {
+                continue;
+            }
+            let (path, inside) = (entry.path(), inside.join(&name));
+            match entry.file_type() {
+                // Links to folders are not followed: they may lead in circles.
+                Ok(kind) if kind.is_dir() && depth < DEEPEST => {
+                    self.folder(root, &path, &inside, depth + 1);
+                }
+                Ok(kind) if kind.is_file() || kind.is_symlink() => self.file(root, path, inside),
+                _ => {}
+            }
+        }
+    }
+
+    fn file(&mut self, root: usize, path: PathBuf, inside: PathBuf) {
+        let Ok(real) = fs::canonicalize(&path) else {
+            return;
+        };
+        let about = fs::symlink_metadata(&real).ok();
+        let Some(about) = about.filter(fs::Metadata::is_file) else {
+            return;
+        };
+        if is_shown(&real, self.roots) {
+            self.found.push(Found {
+                root,
+                inside,
+                path,
+                size: about.len(),
+            });
+        }
+    }
+}

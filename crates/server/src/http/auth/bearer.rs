@@ -1,0 +1,130 @@
+//! The token of a request, and what a request without a good one is told (RFC 6750, RFC 9728).
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+
+use super::ResourceServer;
+use crate::http::guard::Refusal;
+
+/// The longest token that is looked at.
+const LONGEST: usize = 16 * 1024;
+
+/// What is asked of those who come without a good token.
+pub(super) struct Challenge<'a> {
+    server: Option<&'a ResourceServer>,
+}
+
+impl<'a> Challenge<'a> {
+    pub(super) fn new(server: Option<&'a ResourceServer>) -> Self {
+        Self { server }
+    }
+
+    fn missing(&self) -> Refusal {
+        self.unauthorized(
+            "token_missing",
+            "A token is needed; send it as \"Authorization: Bearer <token>\".",
+            None,
+        )
+    }
+
+    fn malformed(&self) -> Refusal {
+        self.unauthorized(
+            "token_malformed",
+            "The Authorization header can't be used; send exactly one, as \"Bearer <token>\".",
+            Some("invalid_request"),
+        )
+    }
+
+    fn in_query(&self) -> Refusal {
+        self.unauthorized(
+            "token_in_query",
+            "A token in the address is refused, because addresses are logged; send it in the Authorization header.",
+            Some("invalid_request"),
+        )
+    }
+
+    /// The token is not one of ours, or no longer good. It is not said which, so that nobody
+    /// learns by trying.
+    pub(super) fn wrong_token(&self) -> Refusal {
+        self.unauthorized(
+            "token_refused",
+            "The token is not valid here, or no longer; get a new one.",
+            Some("invalid_token"),
+        )
+    }
+
+    /// The token is good, and allows nothing here.
+    pub(super) fn insufficient_scope(&self) -> Refusal {
+        let refusal = Refusal::new(
+            StatusCode::FORBIDDEN,
+            "insufficient_scope",
+            "The token does not allow the use of this server; get one with the scope that is asked for.",
+        );
+        self.challenged(refusal, Some("insufficient_scope"))
+    }
+
+    fn unauthorized(
+        &self,
+        code: &'static str,
+        message: &'static str,
+        error: Option<&'static str>,
+    ) -> Refusal {
+        self.challenged(Refusal::new(StatusCode::UNAUTHORIZED, code, message), error)
+    }
+
+    fn challenged(&self, refusal: Refusal, error: Option<&'static str>) -> Refusal {
+        let mut text = "Bearer realm=\"deliberate\"".to_owned();
+        let mut add = |name: &str, value: &str| {
+            text.extend([", ", name, "=\"", value, "\""]);
+        };
+        if let Some(error) = error {
+            add("error", error);
+        }
+        if let Some(server) = self.server {
+            add("resource_metadata", server.metadata_url());
+            if let Some(scope) = server.required_scope() {
+                add("scope", scope);
+            }
+        }
+        match HeaderValue::from_str(&text) {
+            Ok(value) => refusal.with(header::WWW_AUTHENTICATE, value),
+            Err(_) => refusal.with(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"deliberate\""),
+            ),
+        }
+    }
+}
+
+/// The token that a request brings.
+pub(super) fn token<'a>(
+    uri: &Uri,
+    headers: &'a HeaderMap,
+    challenge: &Challenge<'_>,
+) -> Result<&'a str, Refusal> {
+    if uri.query().is_some_and(holds_token) {
+        return Err(challenge.in_query());
+    }
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Err(challenge.missing()),
+        (Some(value), None) => value,
+        _ => return Err(challenge.malformed()),
+    };
+    read(value).ok_or_else(|| challenge.malformed())
+}
+
+fn read(value: &HeaderValue) -> Option<&str> {
+    let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+    let token = rest.trim_matches(' ');
+    let sound = scheme.eq_ignore_ascii_case("bearer")
+        && (1..=LONGEST).contains(&token.len())
+        && token.bytes().all(|byte| byte.is_ascii_graphic());
+    sound.then_some(token)
+}
+
+fn holds_token(query: &str) -> bool {
+    query
+        .split('&')
+        .filter_map(|pair| pair.split('=').next())
+        .any(|name| name.eq_ignore_ascii_case("access_token"))
+}

@@ -1,0 +1,85 @@
+//! What a checked token says: who it is about, and what it allows.
+
+use std::sync::Arc;
+
+use deliberate_toolkit::Scope;
+use serde::Deserialize;
+
+use super::tokens_file::is_pattern;
+
+/// The longest subject that is taken; `OpenID` Connect allows no more either.
+const LONGEST_SUBJECT: usize = 255;
+
+/// Scopes of one token that are looked at.
+const MOST_SCOPES: usize = 256;
+
+/// Before the names of tools among the scopes.
+const TOOL: &str = "tool:";
+
+/// The claims that matter here; the others were checked with the signature.
+#[derive(Debug, Deserialize)]
+pub(super) struct Claims {
+    #[serde(default)]
+    sub: String,
+    /// Scopes with spaces between them (RFC 9068).
+    #[serde(default)]
+    scope: Option<Words>,
+    /// The same, as some issuers write it.
+    #[serde(default)]
+    scp: Option<Words>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Line(String),
+    List(Vec<String>),
+}
+
+impl Words {
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let (line, list) = match self {
+            Self::Line(line) => (line.as_str(), &[][..]),
+            Self::List(list) => ("", list.as_slice()),
+        };
+        line.split_ascii_whitespace()
+            .chain(list.iter().map(String::as_str))
+    }
+}
+
+impl Claims {
+    /// A name that nobody else has: subjects are unique within their issuer.
+    pub(super) fn name(&self, issuer: &str) -> Option<String> {
+        let sound = (1..=LONGEST_SUBJECT).contains(&self.sub.len())
+            && !self.sub.chars().any(char::is_control);
+        sound.then(|| format!("{}@{issuer}", self.sub))
+    }
+
+    /// The tools that the token allows; `None` if it allows nothing here.
+    pub(super) fn allowed(&self, required: Option<&str>) -> Option<Scope> {
+        if required.is_some_and(|required| self.scopes().any(|scope| scope == required)) {
+            return Some(Scope::All);
+        }
+        let named: Vec<&str> = self
+            .scopes()
+            .filter_map(|scope| scope.strip_prefix(TOOL))
+            .collect();
+        if named.is_empty() {
+            return required.is_none().then_some(Scope::All);
+        }
+        let patterns: Arc<[String]> = named
+            .into_iter()
+            .filter(|pattern| is_pattern(pattern))
+            .map(str::to_owned)
+            .collect();
+        (!patterns.is_empty()).then_some(Scope::Only(patterns))
+    }
+
+    fn scopes(&self) -> impl Iterator<Item = &str> {
+        [&self.scope, &self.scp]
+            .into_iter()
+            .flatten()
+            .flat_map(Words::iter)
+            .take(MOST_SCOPES)
+    }
+}

@@ -1,0 +1,275 @@
+//! The issuer's public keys: fetched when needed, kept for a while, fetched again when a token
+//! names one that is not known, yet never as often as strangers like.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use jsonwebtoken::{
+    Algorithm, AlgorithmFamily, DecodingKey,
+    jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse},
+};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::{sync::Mutex, time::Instant};
+use url::Url;
+
+use super::fetch::{FetchError, Fetcher};
+
+/// How long keys are good without asking again.
+const FRESH: Duration = Duration::from_mins(10);
+
+/// How long keys are used when the issuer can't be asked again.
+const STALE: Duration = Duration::from_hours(1);
+
+/// How often keys are fetched, at most, because a token names one that is not known.
+const BETWEEN_UNKNOWN: Duration = Duration::from_secs(30);
+
+/// How long an issuer that failed is left in peace.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// The most keys that are kept.
+const MOST_KEYS: usize = 64;
+
+/// The shortest RSA modulus that is trusted, in bits.
+const SHORTEST_RSA: usize = 2048;
+
+/// Where the keys come from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// From this address.
+    Url(Url),
+    /// From the address that the issuer's metadata names.
+    Discover {
+        /// The issuer, as its metadata must name it.
+        name: String,
+        /// The same, taken apart.
+        url: Url,
+    },
+}
+
+/// Why there is no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyError {
+    /// The issuer has no such key.
+    Unknown,
+    /// The issuer can't be asked.
+    Unavailable,
+}
+
+/// The issuer's keys.
+pub(super) struct Keys {
+    fetcher: Fetcher,
+    source: Source,
+    known: RwLock<Option<Arc<Known>>>,
+    /// Held while fetching, so that one fetch serves all who wait for it.
+    fetching: Mutex<Fetches>,
+}
+
+/// Keys as they were at some time.
+struct Known {
+    keys: Vec<Key>,
+    at: Instant,
+}
+
+struct Key {
+    id: Option<String>,
+    use_with: Option<KeyAlgorithm>,
+    kind: Kind,
+    check: DecodingKey,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rsa,
+    P256,
+    P384,
+    Ed25519,
+}
+
+/// When was last fetched, and why.
+#[derive(Default)]
+struct Fetches {
+    for_unknown: Option<Instant>,
+    failed: Option<Instant>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    issuer: String,
+    jwks_uri: String,
+}
+
+#[derive(Deserialize)]
+struct KeySet {
+    keys: Vec<Value>,
+}
+
+impl Keys {
+    pub(super) fn new(fetcher: Fetcher, source: Source) -> Self {
+        Self {
+            fetcher,
+            source,
+            known: RwLock::default(),
+            fetching: Mutex::default(),
+        }
+    }
+
+    /// The key with this id that fits the algorithm.
+    pub(super) async fn find(
+        &self,
+        id: Option<&str>,
+        algorithm: Algorithm,
+    ) -> Result<DecodingKey, KeyError> {
+        if let Some(known) = self.known().filter(|known| known.is_younger_than(FRESH))
+            && let Some(key) = known.find(id, algorithm)
+        {
+            return Ok(key);
+        }
+        let mut fetches = self.fetching.lock().await;
+        // Somebody may have fetched while we waited.
+        let known = self.known();
+        let fresh = known
+            .as_ref()
+            .is_some_and(|known| known.is_younger_than(FRESH));
+        let have = known
+            .filter(|known| known.is_younger_than(STALE))
+            .and_then(|known| known.find(id, algorithm));
+        if fresh && let Some(key) = have {
+            return Ok(key);
+        }
+        if is_recent(fetches.failed, AFTER_FAILURE) {
+            return have.ok_or(KeyError::Unavailable);
+        }
+        if fresh {
+            if is_recent(fetches.for_unknown, BETWEEN_UNKNOWN) {
+                return Err(KeyError::Unknown);
+            }
+            fetches.for_unknown = Some(Instant::now());
+        }
+        match self.fetch().await {
+            Ok(known) => {
+                fetches.failed = None;
+                let key = known.find(id, algorithm);
+                self.keep(known);
+                key.ok_or(KeyError::Unknown)
+            }
+            Err(error) => {
+                tracing::warn!(reason = %error, "the issuer's keys can't be fetched");
+                fetches.failed = Some(Instant::now());
+                have.ok_or(KeyError::Unavailable)
+            }
+        }
+    }
+
+    fn known(&self) -> Option<Arc<Known>> {
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn keep(&self, known: Known) {
+        let mut place = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(Arc::new(known));
+    }
+
+    async fn fetch(&self) -> Result<Known, FetchError> {
+        let url = match &self.source {
+            Source::Url(url) => url.clone(),
+            Source::Discover { name, url } => self.discover(name, url).await?,
+        };
+        let set: KeySet = self.fetcher.get(&url).await?;
+        let keys = set.keys.into_iter().filter_map(Key::read);
+        Ok(Known {
+            keys: keys.take(MOST_KEYS).collect(),
+            at: Instant::now(),
+        })
+    }
+
+    /// Asks the issuer's metadata, of OAuth (RFC 8414) or else of `OpenID` Connect, for the keys.
+    async fn discover(&self, name: &str, issuer: &Url) -> Result<Url, FetchError> {
+        let path = issuer.path().trim_end_matches('/');
+        let mut oauth = issuer.clone();
+        oauth.set_path(&format!("/.well-known/oauth-authorization-server{path}"));
+        let mut openid = issuer.clone();
+        openid.set_path(&format!("{path}/.well-known/openid-configuration"));
+        let metadata: Metadata = match self.fetcher.get(&oauth).await {
+            Ok(metadata) => metadata,
+            Err(FetchError::Status(_) | FetchError::Unreadable) => {
+                self.fetcher.get(&openid).await?
+            }
+            Err(error) => return Err(error),
+        };
+        if metadata.issuer != name {
+            return Err(FetchError::OtherIssuer);
+        }
+        Url::parse(&metadata.jwks_uri).map_err(|_| FetchError::Unreadable)
+    }
+}
+
+impl Known {
+    fn is_younger_than(&self, age: Duration) -> bool {
+        self.at.elapsed() < age
+    }
+
+    /// A token that names no key is taken only if there is no choice.
+    fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
+        let mut fitting = self
+            .keys
+            .iter()
+            .filter(|key| key.fits(algorithm) && (id.is_none() || key.id.as_deref() == id));
+        let key = fitting.next()?;
+        let only = id.is_some() || fitting.next().is_none();
+        only.then(|| key.check.clone())
+    }
+}
+
+impl Key {
+    /// Reads a key, if it is one that can check signatures.
+    fn read(value: Value) -> Option<Self> {
+        let jwk: Jwk = serde_json::from_value(value).ok()?;
+        let kind = match &jwk.algorithm {
+            AlgorithmParameters::RSA(rsa) if rsa.n.len() * 6 >= SHORTEST_RSA => Kind::Rsa,
+            AlgorithmParameters::EllipticCurve(ec) => match ec.curve {
+                EllipticCurve::P256 => Kind::P256,
+                EllipticCurve::P384 => Kind::P384,
+                _ => return None,
+            },
+            AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => {
+                Kind::Ed25519
+            }
+            _ => return None,
+        };
+        if matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption)) {
+            return None;
+        }
+        Some(Self {
+            check: DecodingKey::from_jwk(&jwk).ok()?,
+            id: jwk.common.key_id,
+            use_with: jwk.common.key_algorithm,
+            kind,
+        })
+    }
+
+    fn fits(&self, algorithm: Algorithm) -> bool {
+        let kind = match algorithm {
+            Algorithm::ES256 => Kind::P256,
+            Algorithm::ES384 => Kind::P384,
+            _ => match algorithm.family() {
+                AlgorithmFamily::Rsa => Kind::Rsa,
+                AlgorithmFamily::Ed => Kind::Ed25519,
+                _ => return false,
+            },
+        };
+        self.kind == kind
+            && self
+                .use_with
+                .is_none_or(|wanted| wanted == KeyAlgorithm::from(algorithm))
+    }
+}
+
+fn is_recent(time: Option<Instant>, within: Duration) -> bool {
+    time.is_some_and(|time| time.elapsed() < within)
+}

@@ -1,0 +1,119 @@
+//! Tokens that the operator has given out. Only their digests are kept.
+
+use std::{fmt, sync::Arc};
+
+use deliberate_toolkit::{Principal, Scope};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+use super::tokens_file::{Problem, TokensError};
+
+/// A token shorter than this could be guessed.
+pub(super) const SHORTEST: usize = 16;
+
+/// The name of whoever holds the one token that allows everything.
+const OWNER: &str = "token";
+
+/// The SHA-256 of a token.
+pub(super) type TokenDigest = [u8; 32];
+
+/// The tokens that are good here, and whose they are.
+#[derive(Clone, Default)]
+pub struct Tokens {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    digest: TokenDigest,
+    principal: Principal,
+}
+
+impl Tokens {
+    /// One token that allows everything.
+    pub fn one(token: &SecretString) -> Result<Self, TokensError> {
+        let mut tokens = Self::default();
+        let digest = digest_of(token).map_err(TokensError::Token)?;
+        tokens
+            .add(OWNER, digest, Scope::All)
+            .map_err(TokensError::Token)?;
+        Ok(tokens)
+    }
+
+    /// Both these tokens and those. Fails if they share a name or a token.
+    pub fn and(mut self, others: Self) -> Result<Self, TokensError> {
+        for Entry { digest, principal } in others.entries {
+            let name = principal.name.unwrap_or_default();
+            self.add(&name, digest, principal.scope)
+                .map_err(|problem| TokensError::Shared {
+                    name: name.to_string(),
+                    problem,
+                })?;
+        }
+        Ok(self)
+    }
+
+    /// The names of those who hold one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries
+            .iter()
+            .filter_map(|entry| entry.principal.name.as_deref())
+    }
+
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        digest: TokenDigest,
+        scope: Scope,
+    ) -> Result<(), Problem> {
+        if self.names().any(|taken| taken == name) {
+            return Err(Problem::NameTaken);
+        }
+        if let Some(twin) = self.entries.iter().find(|entry| entry.digest == digest) {
+            let twin = twin.principal.name.as_deref().unwrap_or_default();
+            return Err(Problem::SameToken {
+                twin: twin.to_owned(),
+            });
+        }
+        self.entries.push(Entry {
+            digest,
+            principal: Principal {
+                name: Some(Arc::from(name)),
+                scope,
+            },
+        });
+        Ok(())
+    }
+
+    /// Whose token it is. Every token is compared, each in the same time, so that the time tells
+    /// nothing.
+    pub(super) fn owner(&self, token: &str) -> Option<Principal> {
+        let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
+        let mut found = 0_u64;
+        for (entry, place) in self.entries.iter().zip(1_u64..) {
+            let same: Choice = entry.digest.ct_eq(&digest);
+            found.conditional_assign(&place, same);
+        }
+        let place = usize::try_from(found.checked_sub(1)?).ok()?;
+        self.entries.get(place).map(|entry| entry.principal.clone())
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.names()).finish()
+    }
+}
+
+/// The digest of a token, if it is long enough.
+pub(super) fn digest_of(token: &SecretString) -> Result<TokenDigest, Problem> {
+    let token = token.expose_secret();
+    if token.chars().count() < SHORTEST {
+        return Err(Problem::TooShort);
+    }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Problem::NotAscii);
+    }
+    Ok(Sha256::digest(token.as_bytes()).into())
+}

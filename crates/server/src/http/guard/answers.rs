@@ -1,0 +1,106 @@
+//! What every answer carries: headers that keep browsers careful, and, for pages of another
+//! origin that was allowed by name, the permission to read it.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+
+use super::origins::Origin;
+
+/// Headers that a page of an allowed origin may send, besides any that begin with `mcp-`.
+const TAKEN: [&str; 5] = [
+    "accept",
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "traceparent",
+];
+
+/// Set unless the answer has its own.
+const DEFAULTS: [(HeaderName, &str); 2] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; frame-ancestors 'none'",
+    ),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Set whatever the answer has.
+const ALWAYS: [(HeaderName, &str); 3] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// Puts the headers on that every answer carries, and takes off what says how we are built.
+pub(super) fn dress(response: &mut Response, origin: Option<&Origin>) {
+    let headers = response.headers_mut();
+    for (name, value) in DEFAULTS {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    for (name, value) in ALWAYS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    headers.remove(header::SERVER);
+    headers.remove("x-powered-by");
+    if let Some(Origin::Configured(origin)) = origin {
+        allow(headers, origin);
+    }
+}
+
+fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static(
+            "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
+        ),
+    );
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+}
+
+/// The answer to a browser that asks beforehand, if this is such a request.
+pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &Origin) -> Option<Response> {
+    let asks = method == Method::OPTIONS
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        && matches!(origin, Origin::Configured(_));
+    if !asks {
+        return None;
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let answer = response.headers_mut();
+    answer.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(600));
+    if let Ok(taken) = HeaderValue::from_str(&taken(headers)) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, taken);
+    }
+    Some(response)
+}
+
+/// The headers that may be sent: ours, and those asked for that the protocol names by a rule.
+fn taken(headers: &HeaderMap) -> String {
+    let asked = headers
+        .get_all(header::ACCESS_CONTROL_REQUEST_HEADERS)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .filter(|name| name.starts_with("mcp-") && HeaderName::from_bytes(name.as_bytes()).is_ok());
+    TAKEN
+        .into_iter()
+        .map(str::to_owned)
+        .chain(asked)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,258 @@
+//! What stands before every route: checks who calls us what, from which page, and by what right;
+//! holds each client to its share; reads the body within bounds; dresses every answer.
+//!
+//! It knows requests and answers, and nothing of what the routes behind it do.
+
+mod answers;
+mod body;
+mod hosts;
+mod origins;
+mod refusal;
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::{self, Next},
+    response::Response,
+};
+use deliberate_toolkit::Principal;
+use futures::FutureExt;
+
+pub use refusal::Refusal;
+
+use super::{
+    auth::{Access, metadata},
+    kept,
+    limits::{Client, LimitOptions, Limits, Place},
+    listener::Peer,
+};
+use body::Reader;
+use hosts::Hosts;
+use origins::{Origin, Origins};
+
+/// What the guard goes by.
+#[derive(Debug, Clone)]
+pub struct GuardOptions {
+    /// The address that is listened on.
+    pub bind: IpAddr,
+    /// Names this server answers to besides the address that was reached: a host, or a host and
+    /// a port.
+    pub allowed_hosts: Vec<String>,
+    /// Origins whose pages may use this server, each exactly as a browser sends it.
+    pub allowed_origins: Vec<String>,
+    /// The largest body that is taken.
+    pub body_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+    /// What the bodies of all running requests may hold together.
+    pub memory_bytes: usize,
+    /// What one client may take.
+    pub limits: LimitOptions,
+}
+
+impl Default for GuardOptions {
+    fn default() -> Self {
+        Self {
+            bind: Ipv4Addr::LOCALHOST.into(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            body_bytes: 4 * 1024 * 1024,
+            body_time: Duration::from_secs(30),
+            memory_bytes: 64 * 1024 * 1024,
+            limits: LimitOptions::default(),
+        }
+    }
+}
+
+/// How a request was let in. Routes that anyone may ask find it among the request's extensions,
+/// and say little to those who are [`Admission::Public`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// They may be here: the request holds their [`Principal`].
+    Known,
+    /// Nobody knows who it is.
+    Public,
+}
+
+/// Stands before every route.
+#[derive(Debug)]
+pub struct Guard {
+    bind: IpAddr,
+    hosts: Hosts,
+    origins: Origins,
+    access: Access,
+    limits: Limits,
+    reader: Reader,
+}
+
+impl Guard {
+    /// A guard for these options.
+    pub fn new(options: &GuardOptions, access: Access) -> Arc<Self> {
+        Arc::new(Self {
+            bind: options.bind,
+            hosts: Hosts::new(&options.allowed_hosts),
+            origins: Origins::new(&options.allowed_origins),
+            access,
+            limits: Limits::new(options.limits),
+            reader: Reader::new(
+                options.body_bytes,
+                options.body_time,
+                options.memory_bytes.max(options.body_bytes),
+            ),
+        })
+    }
+
+    /// How clients are held to their share, for those who count.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Puts the guard before all routes there are, and before what has no route. Add no routes
+    /// afterwards: they would stand outside.
+    pub fn protect(self: &Arc<Self>, router: Router) -> Router {
+        let router = match self.access.resource_server() {
+            Some(server) => router.merge(metadata::routes(server)),
+            None => router,
+        };
+        router.layer(middleware::from_fn_with_state(self.clone(), stand))
+    }
+
+    async fn let_through(
+        &self,
+        parts: &mut Parts,
+        body: Body,
+        origin: &mut Option<Origin>,
+    ) -> Result<Passed, Refusal> {
+        let peer = parts.extensions.get::<Peer>().copied();
+        let reached = peer.and_then(|peer| peer.local).unwrap_or(self.bind);
+        let host = self
+            .hosts
+            .check(parts.version, &parts.uri, &parts.headers, reached)?;
+        let from =
+            &*origin.insert(
+                self.origins
+                    .check(&parts.method, &parts.headers, &host, reached)?,
+            );
+        if let Some(answer) = answers::preflight(&parts.method, &parts.headers, from) {
+            return Ok(Passed::Answered(answer));
+        }
+        if parts.method == Method::OPTIONS {
+            return Err(no_options());
+        }
+        let place = self.admit(parts, peer).await?;
+        let read = self.reader.read(&parts.headers, body).await?;
+        Ok(Passed::On { read, place })
+    }
+
+    /// Finds out who it is, and takes a place for them among the running requests.
+    async fn admit(&self, parts: &mut Parts, peer: Option<Peer>) -> Result<Place, Refusal> {
+        let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.remote.ip());
+        let client = Client::at(address);
+        let principal = match self.access.admit(&parts.uri, &parts.headers).await {
+            Ok(principal) => Some(principal),
+            Err(_) if is_public(parts.uri.path()) => None,
+            Err(refusal) => {
+                // Who guesses tokens is held to a share too.
+                self.limits.count(&client)?;
+                return Err(refusal);
+            }
+        };
+        let client = principal
+            .as_ref()
+            .and_then(|principal| principal.name.clone())
+            .map_or(client, Client::named);
+        self.limits.count(&client)?;
+        let place = self.limits.place(client)?;
+        parts.extensions.remove::<Principal>();
+        match principal {
+            Some(principal) => {
+                parts.extensions.insert(principal);
+                parts.extensions.insert(Admission::Known);
+            }
+            None => {
+                parts.extensions.insert(Admission::Public);
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// Among the extensions of an answer: that the guard gave it, and the code of its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused(pub &'static str);
+
+/// What became of a request that was not refused.
+enum Passed {
+    /// It was a question for the guard.
+    Answered(Response),
+    /// It goes on to its route.
+    On { read: body::Read, place: Place },
+}
+
+async fn stand(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let mut origin = None;
+    let mut response = match guard.let_through(&mut parts, body, &mut origin).await {
+        Ok(Passed::Answered(answer)) => answer,
+        Ok(Passed::On { read, place }) => {
+            let body::Read { bytes, memory } = read;
+            let uri = parts.uri.clone();
+            let request = Request::from_parts(parts, Body::from(bytes));
+            let response = run(next, request, uri.path()).await;
+            drop(memory);
+            // An answer that is still being written is a request that still runs.
+            response.map(|body| kept::until_sent(body, place))
+        }
+        Err(refusal) => {
+            tracing::debug!(
+                status = refusal.status().as_u16(),
+                code = refusal.code(),
+                "a request was refused"
+            );
+            let code = refusal.code();
+            let mut response = refusal.into_response_for(parts.uri.path());
+            response.extensions_mut().insert(Refused(code));
+            response
+        }
+    };
+    answers::dress(&mut response, origin.as_ref());
+    response
+}
+
+/// Runs what is behind the guard. A panic there ends the request and nothing else.
+async fn run(next: Next, request: Request, path: &str) -> Response {
+    let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
+        tracing::error!("a request ended in a panic");
+        return Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "Something went wrong in this server; try again, and see its log if it happens again.",
+        )
+        .into_response_for(path);
+    };
+    response
+}
+
+/// What anyone may ask: whether we are alive, how to connect, and where to get a token. Those who
+/// are not known are told little.
+fn is_public(path: &str) -> bool {
+    matches!(path, "/" | "/health" | "/health/live" | "/health/ready") || metadata::is_at(path)
+}
+
+fn no_options() -> Refusal {
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_refused",
+        "OPTIONS is answered to allowed origins only; use GET or POST.",
+    )
+    .with(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"))
+}

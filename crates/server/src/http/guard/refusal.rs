@@ -1,0 +1,98 @@
+//! What a request is told that is not let through: a status, a code and one sentence.
+//!
+//! It never says more than the sender needs: no paths, no internals, nothing of the request.
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde_json::json;
+
+/// JSON-RPC's code for a request that can't be taken as it is.
+const INVALID_REQUEST: i32 = -32600;
+
+/// JSON-RPC's code for a refusal of our own.
+const REFUSED: i32 = -32000;
+
+/// Why a request goes no further.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    status: StatusCode,
+    code: &'static str,
+    message: &'static str,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    /// A refusal with a code for programs and a sentence for people.
+    pub fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
+        Self {
+            status,
+            code,
+            message,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Adds a header to the answer.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Says when to come again, in whole seconds and at least one.
+    pub fn retry_after(self, seconds: u64) -> Self {
+        self.with(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+    }
+
+    /// Ends the connection with the answer, because what the client still sends is not read.
+    pub fn closing(self) -> Self {
+        self.with(header::CONNECTION, HeaderValue::from_static("close"))
+    }
+
+    /// The status it is answered with.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The code it is answered with.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The answer, in the form that the client of this path reads.
+    pub fn into_response_for(self, path: &str) -> Response {
+        let body = if speaks_rpc(path) {
+            let code = match self.status {
+                StatusCode::BAD_REQUEST
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::PAYLOAD_TOO_LARGE => INVALID_REQUEST,
+                _ => REFUSED,
+            };
+            json!({
+                "jsonrpc": "2.0",
+                "id": null,
+                "error": {"code": code, "message": self.message, "data": {"code": self.code}},
+            })
+        } else {
+            json!({"error": {"code": self.code, "message": self.message}})
+        };
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        response
+    }
+}
+
+/// Whether what is sent to this path is JSON-RPC.
+fn speaks_rpc(path: &str) -> bool {
+    ["/mcp", "/messages"].iter().any(|start| {
+        path.strip_prefix(start)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}

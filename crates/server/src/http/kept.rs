@@ -1,0 +1,40 @@
+//! Something that is kept until an answer has been sent, or nobody wants it any more.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+
+/// `body`, keeping `what` as long as it lives.
+pub(super) fn until_sent<T: Send + Unpin + 'static>(body: Body, what: T) -> Body {
+    Body::new(Kept { body, _what: what })
+}
+
+struct Kept<T> {
+    body: Body,
+    _what: T,
+}
+
+impl<T: Unpin> HttpBody for Kept<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,307 @@
+//! Streamable HTTP at `/mcp`, both eras, on the SDK's service.
+//!
+//! In front of the service stands what it lacks: a message is judged before the SDK sees it, so that every fault is answered in JSON-RPC; sessions are few, and each
+//! serves only who opened it.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+    routing::any,
+};
+use bytes::Bytes;
+use deliberate_toolkit::Principal;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt, Full, Limited};
+use rmcp::{
+    ServerHandler,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    kept, reply,
+    sessions::{NoEntry, Owner, Room, SessionOptions, Sessions, Visit},
+};
+use crate::stdio::{Rejection, read_body};
+
+const SESSION: &str = "mcp-session-id";
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// What of an answer by the SDK that is no JSON is read, to be told in JSON.
+const PLAIN_ANSWER_BYTES: usize = 4_096;
+
+/// How `/mcp` is served.
+#[derive(Debug, Clone)]
+pub struct McpOptions {
+    /// The longest body.
+    pub body_bytes: usize,
+    /// Sessions for clients of the handshake revisions, if they may have any.
+    pub sessions: Option<SessionOptions>,
+}
+
+/// An answer that the SDK has no part in.
+struct Refused(Box<Response>);
+
+impl From<Response> for Refused {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
+
+struct Mcp<H> {
+    service: StreamableHttpService<H, LocalSessionManager>,
+    sessions: Arc<Sessions>,
+    draining: CancellationToken,
+}
+
+/// What can be asked of `/mcp` while it is served.
+#[derive(Clone)]
+pub struct McpControl(Arc<Sessions>);
+
+impl McpControl {
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.0.count()
+    }
+}
+
+/// The route. `make` gives a handler for each connection, or each request where there is none.
+/// After `draining` nothing new is taken; `stopped` ends what is left.
+pub fn routes<H: ServerHandler + Send + Sync + 'static>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    options: &McpOptions,
+    draining: CancellationToken,
+    stopped: CancellationToken,
+) -> (Router, McpControl) {
+    let sessions = Sessions::new(options.sessions);
+    if let Some(kept) = options.sessions {
+        tokio::spawn(Sessions::sweep(Arc::downgrade(&sessions), kept.idle));
+    }
+    // Hosts and origins are checked for all routes alike, before this one.
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_legacy_session_mode(sessions.are_on())
+        .with_json_response(true)
+        .with_max_request_body_bytes(options.body_bytes)
+        .with_cancellation_token(stopped);
+    let mcp = Mcp {
+        service: StreamableHttpService::new(move || Ok(make()), sessions.manager(), config),
+        sessions: sessions.clone(),
+        draining,
+    };
+    let router = Router::new()
+        .route("/mcp", any(handle::<H>))
+        .with_state(Arc::new(mcp));
+    (router, McpControl(sessions))
+}
+
+async fn handle<H: ServerHandler + Send + Sync + 'static>(
+    State(mcp): State<Arc<Mcp<H>>>,
+    request: Request,
+) -> Response {
+    match mcp.answer(request).await {
+        Ok(response) => response,
+        Err(refused) => *refused.0,
+    }
+}
+
+impl<H: ServerHandler + Send + Sync + 'static> Mcp<H> {
+    async fn answer(&self, request: Request) -> Result<Response, Refused> {
+        let (mut parts, body) = request.into_parts();
+        let principal = parts.extensions.get::<Principal>();
+        let owner = Owner(principal.and_then(|principal| principal.name.clone()));
+        if parts.method != Method::POST {
+            return self.answer_without_message(parts, &owner).await;
+        }
+        check_content_type(&mut parts.headers)?;
+        accept_both(&mut parts.headers)?;
+        let body = read(body).await?;
+        let message = read_body(&body).map_err(|rejection| refuse(&rejection))?;
+        // What runs may wait for an answer of the client, or be cancelled.
+        if message.is_request && self.draining.is_cancelled() {
+            return Err(reply::stopping().into());
+        }
+        let asked = message.id.filter(|_| message.is_request);
+        let visit = self.enter(&parts.headers, &owner, asked)?;
+        let _room = match &visit {
+            None if message.is_initialize => Some(self.room_for(&owner)?),
+            _ => None,
+        };
+        let id = message.id.map(str::to_owned);
+        let message = body.slice_ref(message.bytes);
+        let request = Request::from_parts(parts, Full::new(message));
+        let response = self.service.handle(request).await.map(Body::new);
+        let opened = response.headers().get(SESSION);
+        if let Some(opened) = opened.and_then(|opened| opened.to_str().ok()) {
+            self.sessions.opened(opened, owner);
+        }
+        Ok(during(in_json(response, id).await?, visit))
+    }
+
+    /// A stream of news, the end of a session, or a method that is none here.
+    async fn answer_without_message(
+        &self,
+        parts: Parts,
+        owner: &Owner,
+    ) -> Result<Response, Refused> {
+        let visit = self.enter(&parts.headers, owner, None)?;
+        let ends = visit.is_some() && parts.method == Method::DELETE;
+        let session = session(&parts.headers).map(str::to_owned);
+        let request = Request::from_parts(parts, Full::new(Bytes::new()));
+        let response = self.service.handle(request).await.map(Body::new);
+        if let Some(session) = session.filter(|_| ends && response.status().is_success()) {
+            self.sessions.closed(&session);
+        }
+        Ok(during(response, visit))
+    }
+
+    /// Enters the session that the request names, if sessions mean anything to it. A session
+    /// belongs to who opened it; to others it does not exist.
+    fn enter(
+        &self,
+        headers: &HeaderMap,
+        owner: &Owner,
+        id: Option<&str>,
+    ) -> Result<Option<Visit>, Refused> {
+        if !self.sessions.are_on() || is_modern(headers) || !headers.contains_key(SESSION) {
+            return Ok(None);
+        }
+        let entered = match session(headers) {
+            Some(session) => self.sessions.enter(session, owner, id),
+            None => Err(NoEntry::Unknown),
+        };
+        entered.map(Some).map_err(|why| {
+            if let (NoEntry::SameId, Some(id)) = (why, id) {
+                return refuse(&Rejection::same_id(id.to_owned()));
+            }
+            let message = "there is no such session; it may have expired: begin another";
+            refused(StatusCode::NOT_FOUND, -32_001, message)
+        })
+    }
+
+    fn room_for(&self, owner: &Owner) -> Result<Room, Refused> {
+        self.sessions.room_for(owner).ok_or_else(|| {
+            Refused::from(reply::later(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many sessions are open; try again later, or use revision 2026-07-28, which \
+                 needs none",
+            ))
+        })
+    }
+}
+
+fn session(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION).and_then(|id| id.to_str().ok())
+}
+
+/// The visit lasts until the answer is sent.
+fn during(response: Response, visit: Option<Visit>) -> Response {
+    match visit {
+        Some(visit) => response.map(|body| kept::until_sent(body, visit)),
+        None => response,
+    }
+}
+
+/// Sessions are none of 2026-07-28 and later; a header that speaks of one is ignored there.
+fn is_modern(headers: &HeaderMap) -> bool {
+    let version = headers.get("mcp-protocol-version");
+    version.is_some_and(|version| version.as_bytes() >= b"2026-07-28".as_slice())
+}
+
+fn check_content_type(headers: &mut HeaderMap) -> Result<(), Refused> {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON)) {
+        // As the SDK writes it.
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+        return Ok(());
+    }
+    let message = "Content-Type must be application/json";
+    Err(refused(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        -32_600,
+        message,
+    ))
+}
+
+/// A client that takes anything takes both. One that names what it takes must name both, because
+/// the answer may be either.
+fn accept_both(headers: &mut HeaderMap) -> Result<(), Refused> {
+    let accepts: Vec<&str> = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|value| value.split(';').next().unwrap_or_default().trim())
+        .collect();
+    let takes = |kind: &str, any: &str| {
+        accepts
+            .iter()
+            .any(|accept| [kind, any, "*/*"].contains(accept))
+    };
+    if !(accepts.is_empty() || takes(JSON, "application/*") && takes(EVENTS, "text/*")) {
+        let message = "Accept must allow application/json and text/event-stream";
+        return Err(refused(StatusCode::NOT_ACCEPTABLE, -32_600, message));
+    }
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    headers.insert(header::ACCEPT, both);
+    Ok(())
+}
+
+/// The guard has read it already, within its limits.
+async fn read(body: Body) -> Result<Bytes, Refused> {
+    let body = body.collect().await.map_err(|_| {
+        let unread = "the message could not be read";
+        refused(StatusCode::BAD_REQUEST, -32_700, unread)
+    })?;
+    Ok(body.to_bytes())
+}
+
+fn refuse(rejection: &Rejection) -> Refused {
+    reply::rejection(StatusCode::BAD_REQUEST, rejection).into()
+}
+
+fn refused(status: StatusCode, code: i32, message: &str) -> Refused {
+    reply::rpc(status, code, message).into()
+}
+
+/// Faults that the SDK tells in plain text, told in JSON-RPC.
+async fn in_json(response: Response, id: Option<String>) -> Result<Response, Refused> {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if status.is_success() || kind.is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
+    {
+        return Ok(response);
+    }
+    let limited = Limited::new(response.into_body(), PLAIN_ANSWER_BYTES);
+    let said = limited
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes);
+    let said = said
+        .ok()
+        .and_then(|said| String::from_utf8(said.to_vec()).ok());
+    let message = match (status, said) {
+        // Where it failed inside is no one else's affair.
+        (status, _) if status.is_server_error() => "the server failed; try again".to_owned(),
+        (_, Some(said)) if !said.trim().is_empty() => said,
+        _ => "the request was refused".to_owned(),
+    };
+    // It could not be made a message of the protocol, though it is one of JSON-RPC.
+    let status = match status {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
+        status => status,
+    };
+    let rejection = Rejection::unreadable_request(id, &message);
+    Err(reply::rejection(status, &rejection).into())
+}

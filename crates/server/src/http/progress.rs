@@ -1,0 +1,258 @@
+//! Tells those who watch how calls come along: who watches, and what waits for them. Knows
+//! nothing of sockets.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::extract::ws::Utf8Bytes;
+use deliberate_toolkit::{Event, Listener, Principal, Running};
+use serde::Serialize;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// More of a call's words than this is not for a progress bar.
+const MESSAGE_CHARS: usize = 1_000;
+
+/// How watchers are served.
+#[derive(Debug, Clone)]
+pub struct ProgressOptions {
+    /// Watchers in all.
+    pub watchers: usize,
+    /// Messages that may wait for one; the oldest make room, and the watcher is told.
+    pub queue: usize,
+    /// The longest message that is taken from one. None means anything to us.
+    pub message_bytes: usize,
+    /// How often one is asked whether it is there. One that is silent for twice that, or takes
+    /// nothing for that long, is cut off.
+    pub ping_every: Duration,
+}
+
+impl Default for ProgressOptions {
+    fn default() -> Self {
+        Self {
+            watchers: 64,
+            queue: 256,
+            message_bytes: 4 * 1024,
+            ping_every: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Hears what happens at the gate and passes it on to those who watch. A watcher sees the calls
+/// of its own principal: by name, or, without one, the calls that have none either.
+#[derive(Debug, Default)]
+pub struct ProgressHub {
+    pub(super) options: ProgressOptions,
+    /// Looked at on every event, so that nothing is done when nobody watches.
+    count: AtomicUsize,
+    watchers: RwLock<Vec<Arc<Watcher>>>,
+    /// Cancelled when the server stops.
+    pub(super) closed: CancellationToken,
+}
+
+/// One who watches, and what waits to be sent to them.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    name: Option<Arc<str>>,
+    tool: Option<String>,
+    queue: Mutex<Queue>,
+    news: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Utf8Bytes>,
+    missed: u64,
+}
+
+/// A place among the watchers, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    hub: Arc<ProgressHub>,
+    pub(super) watcher: Arc<Watcher>,
+}
+
+/// What a watcher is sent.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Message<'a> {
+    Began {
+        call: u64,
+        tool: &'a str,
+    },
+    Progress {
+        call: u64,
+        tool: &'a str,
+        done: f64,
+        total: Option<f64>,
+        message: &'a str,
+    },
+    Ended {
+        call: u64,
+        tool: &'a str,
+        error: Option<&'a str>,
+        took_ms: u64,
+    },
+    Missed {
+        count: u64,
+    },
+}
+
+impl ProgressHub {
+    /// A hub that nobody watches yet.
+    pub fn new(options: ProgressOptions) -> Arc<Self> {
+        Arc::new(Self {
+            options,
+            ..Self::default()
+        })
+    }
+
+    /// How many watch.
+    pub fn active(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Sends every watcher away and takes no more.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// A place for one more, if there is one; `tool` narrows what they see to one tool.
+    pub(super) fn watch(
+        self: &Arc<Self>,
+        principal: &Principal,
+        tool: Option<String>,
+    ) -> Option<Place> {
+        let mut watchers = self
+            .watchers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if watchers.len() >= self.options.watchers || self.closed.is_cancelled() {
+            return None;
+        }
+        let watcher = Arc::new(Watcher {
+            name: principal.name.clone(),
+            tool,
+            queue: Mutex::default(),
+            news: Notify::new(),
+        });
+        watchers.push(watcher.clone());
+        self.count.store(watchers.len(), Ordering::Relaxed);
+        Some(Place {
+            hub: self.clone(),
+            watcher,
+        })
+    }
+
+    fn tell(&self, call: &Running<'_>, message: &Message<'_>) {
+        let watchers = self.watchers.read().unwrap_or_else(PoisonError::into_inner);
+        let mut text: Option<Utf8Bytes> = None;
+        for watcher in watchers.iter().filter(|watcher| watcher.sees(call)) {
+            if text.is_none() {
+                text = message.text();
+            }
+            if let Some(text) = &text {
+                watcher.push(text.clone(), self.options.queue);
+            }
+        }
+    }
+}
+
+impl Listener for ProgressHub {
+    fn hear(&self, event: Event<'_>) {
+        if self.active() == 0 {
+            return;
+        }
+        match event {
+            Event::Began(call) => {
+                let message = Message::Began {
+                    call: call.id,
+                    tool: call.tool,
+                };
+                self.tell(call, &message);
+            }
+            Event::Progressed(call, progress) => {
+                let words = &progress.message;
+                let end = words.char_indices().nth(MESSAGE_CHARS);
+                let shown = end.and_then(|(end, _)| words.get(..end));
+                let message = Message::Progress {
+                    call: call.id,
+                    tool: call.tool,
+                    done: progress.done,
+                    total: progress.total,
+                    message: shown.unwrap_or(words),
+                };
+                self.tell(call, &message);
+            }
+            Event::Ended {
+                call, took, error, ..
+            } => {
+                let message = Message::Ended {
+                    call: call.id,
+                    tool: call.tool,
+                    error,
+                    took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                };
+                self.tell(call, &message);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Message<'_> {
+    fn text(&self) -> Option<Utf8Bytes> {
+        serde_json::to_string(self).ok().map(Utf8Bytes::from)
+    }
+}
+
+impl Watcher {
+    fn sees(&self, call: &Running<'_>) -> bool {
+        self.name == call.principal.name
+            && self.tool.as_deref().is_none_or(|tool| tool == call.tool)
+    }
+
+    fn push(&self, text: Utf8Bytes, most: usize) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.waiting.len() >= most.max(1) {
+            queue.waiting.pop_front();
+            queue.missed += 1;
+        }
+        queue.waiting.push_back(text);
+        drop(queue);
+        self.news.notify_one();
+    }
+
+    /// The next message; what was missed comes before what came after it.
+    pub(super) async fn next(&self) -> Utf8Bytes {
+        loop {
+            if let Some(text) = self.take() {
+                return text;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    fn take(&self) -> Option<Utf8Bytes> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::take(&mut queue.missed) {
+            0 => queue.waiting.pop_front(),
+            count => Message::Missed { count }.text(),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let hub = &self.hub;
+        let mut watchers = hub.watchers.write().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| !Arc::ptr_eq(watcher, &self.watcher));
+        hub.count.store(watchers.len(), Ordering::Relaxed);
+    }
+}

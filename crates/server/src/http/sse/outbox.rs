@@ -1,0 +1,209 @@
+//! What one client is sent: events that wait to be read, and the newest of those that were, kept
+//! so that a client that lost its connection can have them again. No input or output.
+
+use std::{collections::VecDeque, fmt::Write};
+
+use bytes::Bytes;
+
+use super::SseOptions;
+
+/// One session's events, in one unbroken row of numbers from 1.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    /// First those that were sent and are kept, then those that wait.
+    events: VecDeque<Bytes>,
+    /// The number of the first of them.
+    first: u64,
+    /// How many of them were sent.
+    sent: usize,
+    sent_bytes: usize,
+    waiting_bytes: usize,
+    bounds: Bounds,
+}
+
+/// What may wait, and what is kept of what was sent.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    waiting: usize,
+    waiting_bytes: usize,
+    kept: usize,
+    kept_bytes: usize,
+}
+
+/// The events that were asked for are no longer there, or never were.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Gone;
+
+impl Outbox {
+    pub(super) fn new(options: &SseOptions) -> Self {
+        Self {
+            events: VecDeque::new(),
+            first: 1,
+            sent: 0,
+            sent_bytes: 0,
+            waiting_bytes: 0,
+            bounds: Bounds {
+                waiting: options.waiting_events.max(1),
+                waiting_bytes: options.waiting_bytes,
+                kept: options.kept_events,
+                kept_bytes: options.kept_bytes,
+            },
+        }
+    }
+
+    /// Whether one more event of that size may wait. One alone always may, whatever its size.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.waiting() == 0
+            || self.waiting() < self.bounds.waiting
+                && self.waiting_bytes.saturating_add(bytes) <= self.bounds.waiting_bytes
+    }
+
+    /// How many events wait to be sent.
+    pub(super) fn waiting(&self) -> usize {
+        self.events.len() - self.sent
+    }
+
+    /// The number of the event sent last.
+    pub(super) fn last_sent(&self) -> u64 {
+        self.first + self.sent as u64 - 1
+    }
+
+    /// Adds a message; `session` becomes part of its event's id.
+    pub(super) fn push(&mut self, session: &str, message: &str) {
+        let number = self.first + self.events.len() as u64;
+        let event = event(session, number, "message", message);
+        self.waiting_bytes += event.len();
+        self.events.push_back(event);
+    }
+
+    /// The next event to send. It is kept for a while.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
+        let event = self.events.get(self.sent)?.clone();
+        self.sent += 1;
+        self.waiting_bytes -= event.len();
+        self.sent_bytes += event.len();
+        while self.sent > self.bounds.kept || self.sent_bytes > self.bounds.kept_bytes {
+            self.forget_first();
+        }
+        Some(event)
+    }
+
+    /// Goes back to right after that event. The client has it and those before it, so they are
+    /// forgotten.
+    pub(super) fn rewind(&mut self, after: u64) -> Result<(), Gone> {
+        if after + 1 < self.first || after > self.last_sent() {
+            return Err(Gone);
+        }
+        while self.first <= after {
+            self.forget_first();
+        }
+        self.sent = 0;
+        self.waiting_bytes += std::mem::take(&mut self.sent_bytes);
+        Ok(())
+    }
+
+    fn forget_first(&mut self) {
+        if let Some(event) = self.events.pop_front() {
+            self.first += 1;
+            self.sent -= 1;
+            self.sent_bytes -= event.len();
+        }
+    }
+}
+
+/// An event as it is written. `data` is one line.
+pub(super) fn event(session: &str, number: u64, name: &str, data: &str) -> Bytes {
+    let mut text = String::with_capacity(data.len() + session.len() + 64);
+    // Writing to a string can't fail.
+    let _ = write!(
+        text,
+        "id: {session}-{number}\nevent: {name}\ndata: {data}\n\n"
+    );
+    Bytes::from(text)
+}
+
+/// The session and the number in an event's id.
+pub(super) fn parse_event_id(id: &str) -> Option<(&str, u64)> {
+    let (session, number) = id.rsplit_once('-')?;
+    let number = number.parse::<u32>().ok()?;
+    Some((session, u64::from(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn outbox(kept: usize) -> Outbox {
+        Outbox::new(&SseOptions {
+            waiting_events: 3,
+            waiting_bytes: 1_000,
+            kept_events: kept,
+            kept_bytes: 1_000,
+            ..SseOptions::default()
+        })
+    }
+
+    fn numbers(outbox: &mut Outbox) -> Vec<u64> {
+        let mut found = Vec::new();
+        while let Some(event) = outbox.take() {
+            let text = String::from_utf8(event.to_vec()).unwrap();
+            let id = text.lines().next().unwrap().strip_prefix("id: ").unwrap();
+            found.push(parse_event_id(id).unwrap().1);
+        }
+        found
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_number_and_by_size() {
+        let mut outbox = outbox(2);
+        assert!(outbox.has_room(5_000), "one alone always may wait");
+        for _ in 0..3 {
+            assert!(outbox.has_room(10));
+            outbox.push("s", "{}");
+        }
+        assert!(!outbox.has_room(10));
+        outbox.take();
+        assert!(outbox.has_room(10));
+        assert!(!outbox.has_room(1_000));
+    }
+
+    #[test]
+    fn what_was_sent_can_be_had_again_as_long_as_it_is_kept() {
+        let mut outbox = outbox(2);
+        for _ in 0..3 {
+            outbox.push("s", "{}");
+        }
+        assert_eq!(numbers(&mut outbox), [1, 2, 3]);
+        assert_eq!(outbox.rewind(0), Err(Gone), "1 is no longer kept");
+        assert_eq!(outbox.rewind(4), Err(Gone), "4 was never sent");
+        assert_eq!(outbox.rewind(1), Ok(()));
+        assert_eq!(numbers(&mut outbox), [2, 3]);
+        assert_eq!(outbox.rewind(3), Ok(()));
+        assert_eq!(numbers(&mut outbox), [0_u64; 0]);
+        assert_eq!(outbox.rewind(2), Err(Gone), "the client said it had 3");
+    }
+
+    proptest! {
+        #[test]
+        fn the_account_is_true(steps in proptest::collection::vec(0_u8..4, 0..80)) {
+            let mut outbox = outbox(4);
+            for step in steps {
+                match step {
+                    0 | 1 => outbox.push("s", "{\"x\":1}"),
+                    2 => drop(outbox.take()),
+                    _ => {
+                        let after = outbox.last_sent().saturating_sub(1);
+                        let kept = after + 1 >= outbox.first;
+                        prop_assert_eq!(outbox.rewind(after).is_ok(), kept);
+                    }
+                }
+                let sum = |events: &mut dyn Iterator<Item = &Bytes>| events.map(Bytes::len).sum::<usize>();
+                prop_assert_eq!(outbox.sent_bytes, sum(&mut outbox.events.iter().take(outbox.sent)));
+                prop_assert_eq!(outbox.waiting_bytes, sum(&mut outbox.events.iter().skip(outbox.sent)));
+                prop_assert!(outbox.sent <= 4);
+            }
+        }
+    }
+}

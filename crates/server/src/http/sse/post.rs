@@ -1,0 +1,148 @@
+//! `POST /messages`: one message of a client to its session.
+
+use axum::{
+    body::Body,
+    extract::{Query, Request, State},
+};
+use bytes::BytesMut;
+use deliberate_toolkit::Principal;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+
+use super::{
+    Hall, SseOptions,
+    denied::Denied,
+    session::{Inbound, Refusal},
+};
+use crate::message::{Incoming, Rejection, read_line, scan_id};
+
+#[derive(Deserialize)]
+struct Address {
+    session_id: String,
+}
+
+/// Takes a message.
+pub(super) async fn take(
+    State(hall): State<Hall>,
+    request: Request,
+) -> Result<(StatusCode, &'static str), Denied> {
+    if !is_json(request.headers()) {
+        return Err(Denied::because(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "a message is sent with the Content-Type application/json",
+        ));
+    }
+    let (mut parts, body) = request.into_parts();
+    let principal = parts.extensions.get::<Principal>().cloned();
+    let principal = principal.unwrap_or_default();
+    let session = Query::<Address>::try_from_uri(&parts.uri)
+        .ok()
+        .and_then(|Query(address)| hall.table.find(&address.session_id, &principal))
+        .ok_or_else(unknown)?;
+    let body = read_body(&parts.headers, body, &hall.options).await?;
+    let (mut message, bytes) = read_message(&body)?;
+    // Whoever handles the message finds its sender among these, the same way as on `/mcp`.
+    parts.extensions.insert(principal);
+    message.insert_extension(parts);
+    session
+        .receive(message, bytes)
+        .await
+        .map_err(|refusal| match refusal {
+            Refusal::Over => unknown(),
+            Refusal::Stopping(rejection) | Refusal::Busy(rejection) => {
+                Denied::rejected(StatusCode::SERVICE_UNAVAILABLE, vec![rejection])
+            }
+            Refusal::Wrong(rejection) => Denied::rejected(StatusCode::BAD_REQUEST, vec![rejection]),
+        })?;
+    Ok((StatusCode::ACCEPTED, "Accepted"))
+}
+
+/// The same answer whether the session never was, is over, or is someone else's.
+fn unknown() -> Denied {
+    Denied::because(
+        StatusCode::NOT_FOUND,
+        "there is no such session; open a new stream and post where its endpoint event says",
+    )
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+async fn read_body(
+    headers: &HeaderMap,
+    mut body: Body,
+    options: &SseOptions,
+) -> Result<BytesMut, Denied> {
+    let limit = options.body_bytes;
+    let too_long = |id| {
+        let rejection = Rejection::too_long(id, limit);
+        Denied::rejected(StatusCode::PAYLOAD_TOO_LARGE, vec![rejection])
+    };
+    let announced = headers.get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > limit as u64) {
+        return Err(too_long(None));
+    }
+    let read = async {
+        let mut read = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| {
+                Denied::because(
+                    StatusCode::BAD_REQUEST,
+                    "the message broke off; send it again",
+                )
+            })?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if read.len() + data.len() > limit {
+                return Err(too_long(scan_id(&read)));
+            }
+            read.extend_from_slice(&data);
+        }
+        Ok(read)
+    };
+    tokio::time::timeout(options.body_time, read)
+        .await
+        .unwrap_or_else(|_| {
+            let sentence = "the message took too long to arrive; send it again";
+            Err(Denied::because(StatusCode::REQUEST_TIMEOUT, sentence))
+        })
+}
+
+/// A body holds one message.
+fn read_message(body: &[u8]) -> Result<(Inbound, usize), Denied> {
+    let found = read_line(body);
+    let alone = found.len() == 1;
+    let mut rejections = Vec::new();
+    for incoming in found {
+        match incoming {
+            Incoming::Message { message, bytes } if alone => return Ok((*message, bytes)),
+            Incoming::Message { message, .. } => {
+                rejections.push(Rejection::not_alone(request_id(&message)));
+            }
+            Incoming::Rejected(rejection) => rejections.push(rejection),
+        }
+    }
+    if rejections.is_empty() {
+        let blank = body.iter().all(u8::is_ascii_whitespace);
+        rejections.push(if blank {
+            Rejection::empty()
+        } else {
+            Rejection::unreadable("the message can't be read")
+        });
+    }
+    Err(Denied::rejected(StatusCode::BAD_REQUEST, rejections))
+}
+
+fn request_id(message: &Inbound) -> Option<String> {
+    match message {
+        Inbound::Request(request) => Some(request.id.clone().into_json_value().to_string()),
+        _ => None,
+    }
+}

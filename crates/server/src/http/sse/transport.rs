@@ -1,0 +1,98 @@
+//! A session as the SDK sees it, and the task that lives as long as the session.
+
+use std::{io, pin::pin, sync::Arc, time::Duration};
+
+use rmcp::{
+    RoleServer, ServerHandler, ServiceExt,
+    model::JsonRpcMessage,
+    service::{ServerInitializeError, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::sync::mpsc;
+
+use super::session::{Inbound, Session};
+
+struct SessionTransport {
+    session: Arc<Session>,
+    inbox: mpsc::Receiver<Inbound>,
+}
+
+impl Transport<RoleServer> for SessionTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let session = self.session.clone();
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            let text = serde_json::to_string(&message).map_err(io::Error::other)?;
+            if session.send(&text, id).await {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Inbound> {
+        self.inbox.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.session.close();
+        Ok(())
+    }
+}
+
+/// How long a session outlives its reader.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// With a reader who has gone.
+    pub(super) away: Duration,
+    /// With a reader who does not read.
+    pub(super) stuck: Duration,
+}
+
+/// Serves a session until it is over; `gone` is called as soon as it is.
+pub(super) async fn serve<H: ServerHandler>(
+    handler: H,
+    session: Arc<Session>,
+    inbox: mpsc::Receiver<Inbound>,
+    patience: Patience,
+    gone: impl FnOnce(),
+) {
+    let transport = SessionTransport {
+        session: session.clone(),
+        inbox,
+    };
+    let over = session.over.clone();
+    let served = async {
+        match handler.serve_with_ct(transport, over).await {
+            Ok(service) => drop(service.waiting().await),
+            // The client left before it said anything; that is no failure of ours.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
+            Err(error) => tracing::debug!(%error, "a session could not begin"),
+        }
+    };
+    let mut served = pin!(served);
+    let ended = tokio::select! {
+        () = &mut served => true,
+        () = session.over.cancelled() => false,
+        () = session.expired(patience.away, patience.stuck) => {
+            session.cut_off();
+            false
+        }
+    };
+    session.close();
+    gone();
+    if !ended {
+        // What runs has been cancelled; the SDK gives it a moment to stop.
+        served.await;
+    }
+}

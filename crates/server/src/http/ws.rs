@@ -1,0 +1,103 @@
+//! `/ws/progress`: the progress of calls over a WebSocket. What is shown to whom is decided in
+//! `progress`; this file only keeps the socket.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{
+        Query, Request, State,
+        ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code},
+    },
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use bytes::Bytes;
+use deliberate_toolkit::Principal;
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::progress::{Place, ProgressHub};
+
+const PATH: &str = "/ws/progress";
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+/// What may wait in the socket itself, on top of the queue.
+const WRITE_BUFFER: usize = 64 * 1024;
+
+#[derive(Deserialize)]
+struct Wish {
+    /// Only the calls of that tool.
+    tool: Option<String>,
+}
+
+/// The route. Whoever accepts connections must allow upgrades.
+pub fn routes(hub: Arc<ProgressHub>) -> Router {
+    Router::new().route(PATH, any(open)).with_state(hub)
+}
+
+async fn open(
+    State(hub): State<Arc<ProgressHub>>,
+    Query(wish): Query<Wish>,
+    upgrade: WebSocketUpgrade,
+    request: Request,
+) -> Response {
+    let principal = request.extensions().get::<Principal>().cloned();
+    let principal = principal.unwrap_or_default();
+    let Some(place) = hub.watch(&principal, wish.tool) else {
+        let sentence = "the server has as many watchers as it takes; try again later";
+        let retry = [(header::RETRY_AFTER, RETRY_AFTER)];
+        return (StatusCode::SERVICE_UNAVAILABLE, retry, sentence).into_response();
+    };
+    let ping_every = hub.options.ping_every;
+    let closed = hub.closed.clone();
+    upgrade
+        .max_message_size(hub.options.message_bytes)
+        .max_frame_size(hub.options.message_bytes)
+        .write_buffer_size(0)
+        .max_write_buffer_size(WRITE_BUFFER)
+        .on_upgrade(move |socket| watch(socket, place, ping_every, closed))
+}
+
+/// Keeps a watcher informed until it leaves, falls silent or does not read.
+async fn watch(
+    mut socket: WebSocket,
+    place: Place,
+    ping_every: Duration,
+    closed: CancellationToken,
+) {
+    let mut ping = tokio::time::interval(ping_every);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ping.reset();
+    let mut heard = Instant::now();
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = closed.cancelled() => Message::Close(Some(CloseFrame {
+                code: close_code::AWAY,
+                reason: "the server is stopping".into(),
+            })),
+            received = socket.recv() => match received {
+                // Whatever it says shows that it is there; the socket itself answers pings.
+                Some(Ok(message)) if !matches!(message, Message::Close(_)) => {
+                    heard = Instant::now();
+                    continue;
+                }
+                _ => return,
+            },
+            _ = ping.tick() => {
+                if heard.elapsed() > ping_every * 2 {
+                    return;
+                }
+                Message::Ping(Bytes::new())
+            }
+            text = place.watcher.next() => Message::Text(text),
+        };
+        let last = matches!(message, Message::Close(_));
+        let sent = tokio::time::timeout(ping_every, socket.send(message)).await;
+        if last || !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
+    }
+}

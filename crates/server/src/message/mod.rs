@@ -1,0 +1,341 @@
+//! Text to messages: what is sound, and an answer for what is not. Knows nothing of transports;
+//! stdio brings lines, HTTP brings bodies.
+
+mod scan;
+
+use rmcp::{
+    RoleServer,
+    model::{ClientRequest, GetMeta, ProtocolVersion},
+    service::RxJsonRpcMessage,
+};
+use serde::Deserialize;
+use serde_json::{error::Category, value::RawValue};
+
+pub(crate) use scan::IdScan;
+
+/// What a line held. A line should hold one message; if a client puts more on it, each counts.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A sound message.
+    Message {
+        /// What it says.
+        message: Box<RxJsonRpcMessage<RoleServer>>,
+        /// How long it was.
+        bytes: usize,
+    },
+    /// Something that is answered with an error.
+    Rejected(Rejection),
+}
+
+/// An error to be sent back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    /// The id of the message, as JSON text, where it could be read.
+    pub id: Option<String>,
+    /// The JSON-RPC code.
+    pub code: i32,
+    /// What is wrong, in a sentence.
+    pub message: String,
+}
+
+const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+const INVALID_PARAMS: i32 = -32_602;
+/// In the range that JSON-RPC leaves to servers.
+const SERVER_BUSY: i32 = -32_000;
+
+/// Messages that are read from one line. There should be one; a line of a million would make a
+/// million answers.
+const MOST_ON_A_LINE: usize = 64;
+
+/// The parts of a JSON-RPC message that decide what it is.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// A field that is there, be it `null`: `Option` alone can't tell `null` from absent.
+fn present<'de, D: serde::Deserializer<'de>>(field: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(field).map(Some)
+}
+
+impl Rejection {
+    fn new(id: Option<String>, code: i32, message: impl Into<String>) -> Self {
+        Self {
+            id,
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// For a line that was dropped because of its length.
+    pub fn too_long(id: Option<String>, limit: usize) -> Self {
+        let message = format!("the message is longer than {limit} bytes, the limit of this server");
+        Self::new(id, INVALID_REQUEST, message)
+    }
+
+    pub(crate) fn same_id(id: String) -> Self {
+        let message = "a request with this id is still running; use another id";
+        Self::new(Some(id), INVALID_REQUEST, message)
+    }
+
+    pub(crate) fn too_much(id: String) -> Self {
+        let message = "the requests that are running hold too much data; send this again later";
+        Self::new(Some(id), SERVER_BUSY, message)
+    }
+
+    /// For a message that did not come alone.
+    pub(crate) fn not_alone(id: Option<String>) -> Self {
+        let message = "send one message at a time";
+        Self::new(id, INVALID_REQUEST, message)
+    }
+
+    /// For what can't be read and has no one to be answered.
+    pub(crate) fn unreadable(message: &str) -> Self {
+        Self::new(None, INVALID_REQUEST, message)
+    }
+
+    /// For a message that JSON-RPC takes and the protocol does not.
+    pub(crate) fn unreadable_request(id: Option<String>, message: &str) -> Self {
+        Self::new(id, INVALID_REQUEST, message)
+    }
+
+    /// For nothing where a message should be.
+    pub(crate) fn empty() -> Self {
+        Self::new(None, PARSE_ERROR, "there is no message")
+    }
+
+    /// For what can be sent again later.
+    pub(crate) fn busy(id: Option<String>, message: &str) -> Self {
+        Self::new(id, SERVER_BUSY, message)
+    }
+
+    /// The answer as a line.
+    pub fn to_line(&self) -> Vec<u8> {
+        let id = self.id.as_deref().unwrap_or("null");
+        let message = serde_json::Value::from(self.message.as_str());
+        let code = self.code;
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}}}}}\n"
+        )
+        .into_bytes()
+    }
+}
+
+/// Reads a line. Never fails: whatever is wrong comes back as a rejection.
+pub fn read_line(line: &[u8]) -> Vec<Incoming> {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Vec::new();
+    }
+    let Ok(text) = std::str::from_utf8(line) else {
+        let id = scan_id(line);
+        return vec![reject(id, PARSE_ERROR, "the message is not valid UTF-8")];
+    };
+    let mut found = Vec::new();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    loop {
+        let from = values.byte_offset();
+        match values.next() {
+            None => return found,
+            Some(_) if found.len() >= MOST_ON_A_LINE => {
+                let message = format!("more than {MOST_ON_A_LINE} messages on one line");
+                found.push(reject(None, INVALID_REQUEST, &message));
+                return found;
+            }
+            Some(Ok(value)) => read_value(value.get(), &mut found),
+            Some(Err(error)) => {
+                let rest = line.get(from..).unwrap_or_default();
+                let message = format!("the message is not valid JSON: {error}");
+                found.push(reject(scan_id(rest), PARSE_ERROR, &message));
+                return found;
+            }
+        }
+    }
+}
+
+/// The one message in the body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyMessage<'a> {
+    /// The message, without what may stand around it.
+    pub bytes: &'a [u8],
+    /// Its id, as JSON text.
+    pub id: Option<&'a str>,
+    /// Whether someone waits for its answer.
+    pub is_request: bool,
+    /// Whether it begins a conversation of the handshake revisions.
+    pub is_initialize: bool,
+}
+
+/// Reads the body of a request, which holds one message.
+pub fn read_body(body: &[u8]) -> Result<BodyMessage<'_>, Rejection> {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let text = std::str::from_utf8(body).map_err(|_| {
+        let message = "the message is not valid UTF-8";
+        Rejection::new(scan_id(body), PARSE_ERROR, message)
+    })?;
+    let message: &RawValue = serde_json::from_str(text).map_err(|error| {
+        let message = format!("the message is not valid JSON: {error}");
+        Rejection::new(scan_id(body), PARSE_ERROR, message)
+    })?;
+    let message = message.get();
+    match message.as_bytes().first() {
+        Some(b'{') => {
+            let envelope = envelope(message)?;
+            check(&envelope)?;
+            let method = envelope.method.map(RawValue::get);
+            Ok(BodyMessage {
+                bytes: message.as_bytes(),
+                id: envelope.id.map(RawValue::get),
+                is_request: method.is_some() && envelope.id.is_some(),
+                is_initialize: method == Some("\"initialize\""),
+            })
+        }
+        Some(b'[') => Err(Rejection::unreadable(
+            "batches are not supported; send one message in a request",
+        )),
+        _ => Err(Rejection::unreadable("a message is a JSON object")),
+    }
+}
+
+fn envelope(text: &str) -> Result<Envelope<'_>, Rejection> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = format!("the message is not a JSON-RPC message: {error}");
+        Rejection::new(scan_id(text.as_bytes()), INVALID_REQUEST, message)
+    })
+}
+
+fn reject(id: Option<String>, code: i32, message: &str) -> Incoming {
+    Incoming::Rejected(Rejection::new(id, code, message))
+}
+
+/// The id of a message that can't be read as a whole, as JSON text.
+pub(crate) fn scan_id(bytes: &[u8]) -> Option<String> {
+    let mut scan = IdScan::default();
+    scan.push(bytes);
+    scan.id()
+}
+
+fn read_value(text: &str, found: &mut Vec<Incoming>) {
+    match text.as_bytes().first() {
+        Some(b'{') => found.extend(read_object(text)),
+        Some(b'[') => read_batch(text, found),
+        _ => found.push(reject(None, INVALID_REQUEST, "a message is a JSON object")),
+    }
+}
+
+/// Batches belong to one revision only and no client of today sends them; each request in one is
+/// told so, because its sender waits for each, up to the number that may stand on a line.
+fn read_batch(text: &str, found: &mut Vec<Incoming>) {
+    const REFUSED: &str = "batches are not supported; send one message at a time";
+    let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let before = found.len();
+    for item in items.into_iter().take(MOST_ON_A_LINE) {
+        if let Some(id) = scan_id(item.get().as_bytes()) {
+            found.push(reject(Some(id), INVALID_REQUEST, REFUSED));
+        }
+    }
+    if found.len() == before {
+        found.push(reject(None, INVALID_REQUEST, REFUSED));
+    }
+}
+
+fn read_object(text: &str) -> Option<Incoming> {
+    let envelope = match envelope(text) {
+        Ok(envelope) => envelope,
+        Err(rejection) => return Some(Incoming::Rejected(rejection)),
+    };
+    if let Err(rejection) = check(&envelope) {
+        return Some(Incoming::Rejected(rejection));
+    }
+    match serde_json::from_str(text) {
+        Ok(message) => Some(Incoming::Message {
+            message: Box::new(message),
+            bytes: text.len(),
+        }),
+        Err(error) => {
+            let id = envelope.id.map(|id| id.get().to_owned());
+            // A notification or a response has no one waiting for an answer.
+            if id.is_none() || envelope.method.is_none() {
+                // Not the error itself, which quotes the message.
+                let kind = error.classify();
+                tracing::debug!(?kind, "ignored a message that can't be read");
+                return None;
+            }
+            let code = match error.classify() {
+                Category::Syntax | Category::Eof | Category::Io => PARSE_ERROR,
+                Category::Data => INVALID_REQUEST,
+            };
+            let message = format!("the message can't be read: {error}");
+            Some(reject(id, code, &message))
+        }
+    }
+}
+
+/// What JSON-RPC and MCP demand of every message, and the SDK does not check or answers wrongly.
+fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
+    // A response is never answered, whatever is wrong with it: two peers that did would never
+    // come to an end.
+    if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
+        return Ok(());
+    }
+    let id = match envelope.id.map(RawValue::get) {
+        None => None,
+        Some(id) if is_id(id) => Some(id.to_owned()),
+        Some(id) => {
+            let echo = is_number(id).then(|| id.to_owned());
+            let message = "id must be a string or a whole number";
+            return Err(Rejection::new(echo, INVALID_REQUEST, message));
+        }
+    };
+    let invalid = |message: &str| Err(Rejection::new(id.clone(), INVALID_REQUEST, message));
+    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+        return invalid("jsonrpc must be \"2.0\"");
+    }
+    match envelope.method.map(RawValue::get) {
+        Some(method) if method.starts_with('"') => {}
+        Some(_) => return invalid("method must be a string"),
+        None => return invalid("method is missing"),
+    }
+    let params = envelope.params.map(RawValue::get);
+    if params.is_some_and(|params| !params.starts_with('{')) && id.is_some() {
+        let message = "params must be an object";
+        return Err(Rejection::new(id, INVALID_PARAMS, message));
+    }
+    Ok(())
+}
+
+fn is_id(text: &str) -> bool {
+    text.starts_with('"') && serde_json::from_str::<String>(text).is_ok()
+        || text.parse::<i64>().is_ok()
+}
+
+fn is_number(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Number>(text).is_ok()
+}
+
+/// Whether the SDK takes this request for the beginning of a conversation, of either era. Pings,
+/// discovery and requests it refuses leave it waiting for one.
+pub(crate) fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let version = meta.protocol_version();
+            version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+                && meta.client_capabilities().is_some()
+        }
+    }
+}

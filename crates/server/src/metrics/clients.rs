@@ -1,0 +1,31 @@
+//! Who is connected, counted while they are. Knows nothing of what they ask.
+
+use prometheus_client::metrics::gauge::Gauge;
+
+/// Counts the clients of one transport. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ClientGauge(pub(super) Gauge);
+
+/// A client that is counted until this is dropped.
+#[derive(Debug)]
+#[must_use = "the client is counted only as long as this lives"]
+pub struct Present(Gauge);
+
+impl ClientGauge {
+    /// A client came.
+    pub fn enter(&self) -> Present {
+        self.0.inc();
+        Present(self.0.clone())
+    }
+
+    /// How many are here.
+    pub fn count(&self) -> i64 {
+        self.0.get()
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

@@ -1,0 +1,96 @@
+//! What the process takes of the machine, read when someone asks. Where it can't be read it is
+//! left out, since a zero would be a lie.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric},
+    metrics::gauge::ConstGauge,
+};
+
+/// The process.
+#[derive(Debug)]
+pub(super) struct Process {
+    started: SystemTime,
+}
+
+impl Process {
+    pub(super) fn new() -> Self {
+        Self {
+            started: SystemTime::now(),
+        }
+    }
+}
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let started = self.started.duration_since(UNIX_EPOCH);
+        let started = started.as_ref().map_or(0.0, Duration::as_secs_f64);
+        gauge(
+            &mut encoder,
+            "process_start_time_seconds",
+            "When the process began, in seconds since 1970",
+            started,
+        )?;
+        if let Some(bytes) = resident_bytes() {
+            gauge(
+                &mut encoder,
+                "process_resident_memory_bytes",
+                "Memory the process holds",
+                bytes as f64,
+            )?;
+        }
+        if let Some(open) = open_files() {
+            gauge(
+                &mut encoder,
+                "process_open_fds",
+                "Files and connections the process has open",
+                open as f64,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: f64,
+) -> Result<(), fmt::Error> {
+    let gauge = ConstGauge::new(value);
+    let encoder = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+    gauge.encode(encoder)
+}
+
+/// `VmRSS` is given in kilobytes, whatever the size of a page.
+#[cfg(target_os = "linux")]
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kilobytes.checked_mul(1_024)
+}
+
+/// One of them is the folder that is being read.
+#[cfg(target_os = "linux")]
+fn open_files() -> Option<usize> {
+    let open = std::fs::read_dir("/proc/self/fd").ok()?.count();
+    Some(open.saturating_sub(1))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resident_bytes() -> Option<u64> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_files() -> Option<usize> {
+    None
+}

@@ -1,0 +1,105 @@
+//! Metrics over HTTP: the route that shows them, and the layer that counts requests.
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderMap, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use deliberate_toolkit::Registry;
+
+use super::{Metrics, labels::route};
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PLAIN_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// `GET /metrics`.
+pub fn routes(metrics: Arc<Metrics>, registry: Arc<Registry>) -> Router {
+    Router::new()
+        .route("/metrics", get(show))
+        .with_state((metrics, registry))
+}
+
+/// Counts a request and its answer; for [`axum::middleware::from_fn_with_state`], outside of all
+/// other layers so that what they turn away is counted too.
+pub async fn track(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let route = route(request.uri().path());
+    let response = next.run(request).await;
+    metrics.answered(route, response.status(), began.elapsed());
+    response
+}
+
+async fn show(
+    State((metrics, registry)): State<(Arc<Metrics>, Arc<Registry>)>,
+    headers: HeaderMap,
+) -> Response {
+    let text = metrics.render(&registry);
+    let (kind, text) = if wants_plain(&headers) {
+        (PLAIN_TEXT, plain(&text))
+    } else {
+        (OPEN_METRICS, text)
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, text).into_response()
+}
+
+/// Older scrapers, and browsers, which would save the newer format as a file.
+fn wants_plain(headers: &HeaderMap) -> bool {
+    let mut accepted = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let (mut plain, mut open) = (false, false);
+    for value in accepted.by_ref() {
+        plain |= value.contains("text/plain") || value.contains("text/html");
+        open |= value.contains("application/openmetrics-text");
+    }
+    plain && !open
+}
+
+/// The same in the older text format, in which a counter is described by its whole name, an info
+/// is a gauge, and there are neither units nor a last line.
+fn plain(open: &str) -> String {
+    let mut text = String::with_capacity(open.len());
+    // A description comes before its type, so it waits for it.
+    let mut help: Option<(&str, &str)> = None;
+    for line in open.lines() {
+        let Some(about) = line.strip_prefix("# ") else {
+            push(&mut text, &[line]);
+            continue;
+        };
+        let mut words = about.splitn(3, ' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some("HELP"), Some(name), Some(said)) => help = Some((name, said)),
+            (Some("TYPE"), Some(name), Some(kind)) => {
+                let (ending, kind) = match kind {
+                    "counter" => ("_total", kind),
+                    "info" => ("_info", "gauge"),
+                    "unknown" => ("", "untyped"),
+                    _ => ("", kind),
+                };
+                if let Some((_, said)) = help.take().filter(|(of, _)| *of == name) {
+                    push(&mut text, &["# HELP ", name, ending, " ", said]);
+                }
+                push(&mut text, &["# TYPE ", name, ending, " ", kind]);
+            }
+            _ => {}
+        }
+    }
+    text
+}
+
+fn push(text: &mut String, parts: &[&str]) {
+    for part in parts {
+        text.push_str(part);
+    }
+    text.push('\n');
+}

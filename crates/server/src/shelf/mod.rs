@@ -1,0 +1,84 @@
+//! What a client can look through besides calling tools: lists, resources, prompts, completion
+//! and subscriptions, all of them answered from the registry.
+//!
+//! These requests do not pass the gate as a whole, so each is held in time and kept from taking
+//! anything down here. Knows the registry and the protocol; nothing of what the families hold.
+
+pub(crate) mod capabilities;
+pub(crate) mod completion;
+mod error;
+mod paging;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod subscribing;
+pub(crate) mod subscriptions;
+pub(crate) mod tools;
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use deliberate_toolkit::{Caller, Principal, Resources, Scope};
+use futures::FutureExt;
+use rmcp::{ErrorData, RoleServer, model::CacheScope, service::RequestContext};
+
+use crate::principal::principal;
+
+/// The longest such a request may take.
+const TIME: Duration = Duration::from_mins(1);
+
+/// Lists of what changes only with the program may be kept for an hour; whoever wants to know
+/// sooner hears of changes.
+pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
+
+/// No address is longer.
+const LONGEST_URI: usize = 8_192;
+
+/// Who asks, for what goes through the gate.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    Caller {
+        cancelled: context.ct.clone(),
+        principal: principal(context),
+        ..Caller::default()
+    }
+}
+
+/// Does the work until its time is over or nobody wants it any more; a panic in it is an error of
+/// this request alone.
+async fn guarded<T>(
+    context: &RequestContext<RoleServer>,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    let caught = AssertUnwindSafe(work).catch_unwind();
+    tokio::select! {
+        biased;
+        () = context.ct.cancelled() => {
+            Err(ErrorData::internal_error("the request was cancelled", None))
+        }
+        ended = tokio::time::timeout(TIME, caught) => match ended {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => {
+                tracing::error!("a request panicked");
+                Err(ErrorData::internal_error("the request failed because of a fault in the program", None))
+            }
+            Err(_) => {
+                let text = format!("the request was stopped after {} s, its limit", TIME.as_secs());
+                Err(ErrorData::internal_error(text, None))
+            }
+        },
+    }
+}
+
+/// Whether they may see what is in that family.
+fn may_see(principal: &Principal, family: &dyn Resources) -> bool {
+    family
+        .needs()
+        .is_none_or(|needed| principal.scope.allows(needed))
+}
+
+/// Lists that show less to some must not be shown to others from a cache.
+fn cache_scope(principal: &Principal) -> CacheScope {
+    // Where everyone is nameless, all see the same.
+    match (&principal.name, &principal.scope) {
+        (None, Scope::All) => CacheScope::Public,
+        _ => CacheScope::Private,
+    }
+}

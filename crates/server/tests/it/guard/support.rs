@@ -1,0 +1,289 @@
+//! A guarded server on a socket of its own, and a client that says exactly what a test wants.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Extension, Json, Router,
+    body::{Body, Bytes},
+    extract::{
+        Request,
+        ws::{WebSocket, WebSocketUpgrade},
+    },
+    http::header,
+    response::{IntoResponse, Response},
+    routing::{any, get},
+};
+use deliberate_server::http::{
+    auth::Access,
+    guard::{Admission, Guard, GuardOptions},
+    listener::{self, Connections, ListenerOptions},
+};
+use deliberate_toolkit::Principal;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::{Notify, Semaphore},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything takes on a busy machine; only a hang exceeds it.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server with a few routes behind a guard.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: CancellationToken,
+    pub(crate) connections: Connections,
+    pub(crate) task: JoinHandle<()>,
+    /// Told when a request for `/slow` has come.
+    pub(crate) arrived: Arc<Notify>,
+    /// Lets requests for `/slow` end, one a permit.
+    pub(crate) release: Arc<Semaphore>,
+    /// What stands before the routes.
+    pub(crate) guard: Arc<Guard>,
+}
+
+impl Server {
+    /// With the usual options.
+    pub(crate) async fn with(access: Access) -> Self {
+        Self::start(&GuardOptions::default(), ListenerOptions::default(), access).await
+    }
+
+    pub(crate) async fn start(
+        options: &GuardOptions,
+        listening: ListenerOptions,
+        access: Access,
+    ) -> Self {
+        let socket = listener::bind((Ipv4Addr::LOCALHOST, 0).into())
+            .await
+            .unwrap();
+        let address = socket.local_addr().unwrap();
+        let guard = Guard::new(options, access);
+        let stop = CancellationToken::new();
+        let connections = listening.count.clone();
+        let arrived = Arc::new(Notify::new());
+        let release = Arc::new(Semaphore::new(0));
+        let router = guard.protect(routes(arrived.clone(), release.clone()));
+        let task = tokio::spawn(listener::serve(socket, router, listening, stop.clone()));
+        Self {
+            address,
+            stop,
+            connections,
+            task,
+            arrived,
+            release,
+            guard,
+        }
+    }
+
+    /// Sends one request on a connection of its own. `lines` are headers besides `Host`.
+    pub(crate) async fn ask(&self, request: &str, lines: &[&str]) -> Answer {
+        let host = format!("Host: {}", self.address);
+        self.raw(request, &[&[host.as_str()], lines].concat(), "")
+            .await
+    }
+
+    /// Sends a JSON body to a path.
+    pub(crate) async fn post(&self, path: &str, lines: &[&str], body: &str) -> Answer {
+        let host = format!("Host: {}", self.address);
+        let length = format!("Content-Length: {}", body.len());
+        let own = [
+            host.as_str(),
+            length.as_str(),
+            "Content-Type: application/json",
+        ];
+        let request = format!("POST {path} HTTP/1.1");
+        self.raw(&request, &[&own, lines].concat(), body).await
+    }
+
+    /// Sends exactly these lines.
+    pub(crate) async fn raw(&self, request: &str, lines: &[&str], body: &str) -> Answer {
+        let mut line = self.connect().await;
+        line.send(request, lines, body).await;
+        line.answer().await.expect("an answer")
+    }
+
+    pub(crate) async fn connect(&self) -> Line {
+        Line {
+            stream: TcpStream::connect(self.address).await.unwrap(),
+            read: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn routes(arrived: Arc<Notify>, release: Arc<Semaphore>) -> Router {
+    let slow = move || async move {
+        arrived.notify_one();
+        release.acquire().await.unwrap().forget();
+        "at last"
+    };
+    Router::new()
+        .route("/health", get(health))
+        .route("/mcp", any(who))
+        .route("/messages", any(who))
+        .route("/metrics", get(who))
+        .route("/page", get(page))
+        .route("/sse", get(stream))
+        .route("/ws", get(upgrade))
+        .route("/slow", any(slow))
+        .route("/panic", get(panic))
+}
+
+async fn health(Extension(admission): Extension<Admission>) -> Json<Value> {
+    Json(json!({"known": admission == Admission::Known}))
+}
+
+async fn who(Extension(principal): Extension<Principal>, body: Bytes) -> Json<Value> {
+    Json(json!({
+        "name": principal.name,
+        "linear": principal.scope.allows("reasoning_linear"),
+        "get": principal.scope.allows("session_get"),
+        "bytes": body.len(),
+    }))
+}
+
+async fn page() -> Response {
+    let policy = (header::CONTENT_SECURITY_POLICY, "default-src 'self'");
+    let maker = (header::SERVER, "somebody");
+    ([policy, maker], "a page").into_response()
+}
+
+async fn stream() -> Body {
+    let first = futures::stream::iter([Ok::<_, std::io::Error>("event: endpoint\n\n")]);
+    Body::from_stream(first.chain(futures::stream::pending()))
+}
+
+async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async |mut socket: WebSocket| {
+        while let Some(Ok(message)) = socket.recv().await {
+            if socket.send(message).await.is_err() {
+                return;
+            }
+        }
+    })
+}
+
+async fn panic(_: Request) -> Response {
+    panic!("as asked")
+}
+
+/// A connection.
+pub(crate) struct Line {
+    pub(crate) stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Line {
+    pub(crate) async fn send(&mut self, request: &str, lines: &[&str], body: &str) {
+        let mut text = format!("{request}\r\n");
+        for line in lines {
+            text.push_str(line);
+            text.push_str("\r\n");
+        }
+        text.push_str("\r\n");
+        text.push_str(body);
+        self.write(text.as_bytes()).await;
+    }
+
+    pub(crate) async fn write(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// The next answer; `None` if the connection ends before one has come.
+    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+        let head = loop {
+            if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
+                break self.read.drain(..end + 4).collect::<Vec<_>>();
+            }
+            self.more().await?;
+        };
+        let head = String::from_utf8(head).unwrap();
+        let mut lines = head.lines();
+        let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
+        let headers = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        let mut answer = Answer {
+            status,
+            headers,
+            body: String::new(),
+        };
+        let length = answer
+            .header("content-length")
+            .map_or(0, |length| length.parse::<usize>().unwrap());
+        while self.read.len() < length {
+            self.more().await?;
+        }
+        answer.body = String::from_utf8(self.read.drain(..length).collect()).unwrap();
+        Some(answer)
+    }
+
+    /// Reads until this has come.
+    pub(crate) async fn until(&mut self, text: &[u8]) {
+        while !self.read.windows(text.len()).any(|part| part == text) {
+            self.more().await.expect("more to read");
+        }
+    }
+
+    /// Waits until the other side ends the connection.
+    pub(crate) async fn ended(&mut self) {
+        while self.more().await.is_some() {}
+    }
+
+    async fn more(&mut self) -> Option<()> {
+        let mut chunk = [0; 4096];
+        let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut chunk))
+            .await
+            .expect("bytes or an end");
+        match read {
+            Ok(0) | Err(_) => None,
+            Ok(count) => {
+                self.read.extend_from_slice(&chunk[..count]);
+                Some(())
+            }
+        }
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut all = self.headers.iter().filter(|(own, _)| own == name);
+        let (_, value) = all.next()?;
+        assert!(all.next().is_none(), "{name} comes twice");
+        Some(value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// The code of a refusal, in whichever form.
+    pub(crate) fn code(&self) -> String {
+        let body = self.json();
+        let error = &body["error"];
+        let code = error["data"]["code"].as_str().or(error["code"].as_str());
+        code.unwrap().to_owned()
+    }
+}

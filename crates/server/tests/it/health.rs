@@ -1,0 +1,182 @@
+//! How the server says it is.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use axum::{Router, http::StatusCode};
+use deliberate_server::http::guard::Admission;
+use deliberate_server::http::health::{
+    self, Health, HealthSource, Phase, ProviderHealth, ProviderState, TransportHealth,
+    TransportState,
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::small::{Got, get, registry};
+
+fn transport(name: &'static str, state: TransportState) -> TransportHealth {
+    TransportHealth {
+        name,
+        state,
+        address: (state == TransportState::Serving).then(|| "127.0.0.1:8484".to_owned()),
+        reason: (state == TransportState::Failed).then(|| "the port is taken".to_owned()),
+    }
+}
+
+/// A server in that phase with those transports, and how often its provider was asked for.
+fn server(
+    file: &Path,
+    phase: Phase,
+    transports: Vec<TransportHealth>,
+) -> (Router, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counts = asked.clone();
+    let source = HealthSource {
+        registry: Arc::new(registry(file)),
+        phase: Box::new(move || phase),
+        transports: Box::new(move || transports.clone()),
+        provider: Box::new(move || {
+            counts.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async {
+                ProviderHealth {
+                    state: ProviderState::Configured,
+                    description: "steady at home".to_owned(),
+                }
+            })
+        }),
+    };
+    (health::routes(Arc::new(Health::new(source))), asked)
+}
+
+async fn asked(phase: Phase, transports: Vec<TransportHealth>) -> Got {
+    let folder = tempfile::tempdir().unwrap();
+    let (router, _) = server(&folder.path().join("s.db"), phase, transports);
+    get(&router, "/health", |_| {}).await
+}
+
+#[tokio::test]
+async fn a_server_that_works_says_how_all_its_parts_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let transports = vec![
+        transport("http", TransportState::Serving),
+        transport("stdio", TransportState::Off),
+    ];
+    let (router, _) = server(&file, Phase::Serving, transports);
+    let got = get(&router, "/health", |_| {}).await;
+    assert_eq!(got.status, StatusCode::OK);
+    assert_eq!(got.header("cache-control"), "no-store");
+    let health = got.json();
+    assert_eq!(health["status"], "ok");
+    assert_eq!(
+        (&health["live"], &health["ready"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+    assert!(health["uptime_seconds"].is_u64());
+    assert_eq!(
+        health["transports"],
+        json!([
+            { "name": "http", "state": "serving", "address": "127.0.0.1:8484" },
+            { "name": "stdio", "state": "off" }
+        ])
+    );
+    assert_eq!(health["tools"], 3);
+    assert_eq!(
+        health["protocol_revisions"],
+        json!([
+            "2024-11-05",
+            "2025-03-26",
+            "2025-06-18",
+            "2025-11-25",
+            "2026-07-28"
+        ])
+    );
+    assert_eq!(health["store"]["state"], "ok");
+    assert_eq!(health["store"]["sessions"], 0);
+    assert_eq!(health["store"]["location"], file.display().to_string());
+    assert_eq!(
+        health["provider"],
+        json!({ "state": "configured", "description": "steady at home" })
+    );
+    assert_eq!(health["calls"], json!({ "running": 0, "waiting": 0 }));
+}
+
+#[tokio::test]
+async fn who_was_not_let_in_learns_the_least() {
+    let folder = tempfile::tempdir().unwrap();
+    let transports = vec![transport("http", TransportState::Serving)];
+    let (router, _) = server(&folder.path().join("s.db"), Phase::Serving, transports);
+    let got = get(&router, "/health", |request| {
+        request.extensions_mut().insert(Admission::Public);
+    })
+    .await;
+    assert_eq!(got.status, StatusCode::OK);
+    let health = got.json();
+    let fields: Vec<&String> = health.as_object().unwrap().keys().collect();
+    assert_eq!(fields.len(), 4, "{health}");
+    for field in ["status", "live", "ready", "version"] {
+        assert!(!health[field].is_null(), "{health}");
+    }
+}
+
+#[tokio::test]
+async fn the_word_says_what_is_the_matter_and_the_status_whether_it_can_work() {
+    use TransportState::{Failed, Off, Serving};
+    let (ok, not) = (StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE);
+    let http = |state| vec![transport("http", state), transport("stdio", Off)];
+    let both = vec![transport("http", Failed), transport("stdio", Serving)];
+    for (phase, transports, word, status) in [
+        (Phase::Starting, http(Serving), "starting", not),
+        (Phase::Draining, http(Serving), "draining", not),
+        (Phase::Serving, http(Serving), "ok", ok),
+        (Phase::Serving, http(Failed), "unavailable", not),
+        (Phase::Serving, both, "degraded", ok),
+    ] {
+        let got = asked(phase, transports).await;
+        let health = got.json();
+        assert_eq!((got.status, &health["status"]), (status, &json!(word)));
+        assert_eq!(health["ready"], status == ok);
+        assert_eq!(health["live"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
+    let folder = tempfile::tempdir().unwrap();
+    let transports = vec![transport("http", TransportState::Serving)];
+    // A folder is no database.
+    let (router, _) = server(folder.path(), Phase::Serving, transports);
+    let got = get(&router, "/health", |_| {}).await;
+    assert_eq!(got.status, StatusCode::SERVICE_UNAVAILABLE);
+    let health = got.json();
+    assert_eq!(health["status"], "unavailable");
+    assert_eq!(health["store"]["state"], "failed");
+    assert!(!health["store"]["reason"].as_str().unwrap().is_empty());
+    let ready = get(&router, "/health/ready", |_| {}).await;
+    assert_eq!(ready.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ready.json()["ready"], false);
+    assert_eq!(ready.json()["store"], Value::Null, "the short form");
+    let live = get(&router, "/health/live", |_| {}).await;
+    assert_eq!(
+        (live.status, live.json()),
+        (StatusCode::OK, json!({ "live": true }))
+    );
+}
+
+#[tokio::test]
+async fn a_flood_of_questions_is_one_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let transports = vec![transport("http", TransportState::Serving)];
+    let (router, looked) = server(&folder.path().join("s.db"), Phase::Serving, transports);
+    let flood = (0..200).map(|_| get(&router, "/health", |_| {}));
+    for got in join_all(flood).await {
+        assert_eq!(got.status, StatusCode::OK);
+    }
+    assert!(looked.load(Ordering::SeqCst) <= 3, "{looked:?}");
+}

@@ -1,0 +1,215 @@
+//! What is counted.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, middleware::from_fn_with_state};
+use deliberate_core::Spent;
+use deliberate_server::metrics::{self, Metrics, Rejection, Transport};
+use deliberate_toolkit::{Caller, Event, Listener, Registry};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::small::{accepts, get, registry};
+
+fn counted() -> (Arc<Metrics>, Arc<Registry>, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = Arc::new(Metrics::new());
+    let registry = registry(&folder.path().join("store.db")).heard_by(metrics.clone());
+    (metrics, Arc::new(registry), folder)
+}
+
+/// The value of a line; labels as they are written.
+fn value(text: &str, line: &str) -> Option<f64> {
+    text.lines()
+        .find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
+    let (metrics, registry, _folder) = counted();
+    for _ in 0..2 {
+        let answer = registry.call("ponder", json!({}), Caller::default()).await;
+        assert!(answer.is_ok());
+    }
+    let wrong = json!({ "surplus": 1 });
+    drop(registry.call("stumble", json!({}), Caller::default()).await);
+    drop(
+        registry
+            .call("ponder", json!("text"), Caller::default())
+            .await,
+    );
+    drop(
+        registry
+            .call("no_such_tool", wrong, Caller::default())
+            .await,
+    );
+    let text = metrics.render(&registry);
+    for (line, wanted) in [
+        (
+            "deliberate_calls_total{tool=\"ponder\",outcome=\"ok\"}",
+            2.0,
+        ),
+        (
+            "deliberate_calls_total{tool=\"ponder\",outcome=\"Validation\"}",
+            1.0,
+        ),
+        (
+            "deliberate_calls_total{tool=\"stumble\",outcome=\"Internal\"}",
+            1.0,
+        ),
+        (
+            "deliberate_call_duration_seconds_count{tool=\"ponder\"}",
+            3.0,
+        ),
+        ("deliberate_panics_total", 1.0),
+        (
+            "deliberate_model_asks_total{provider=\"steady\",outcome=\"ok\"}",
+            2.0,
+        ),
+        (
+            "deliberate_model_ask_duration_seconds_count{provider=\"steady\"}",
+            2.0,
+        ),
+        (
+            "deliberate_model_tokens_total{provider=\"steady\",kind=\"prompt\"}",
+            14.0,
+        ),
+        (
+            "deliberate_model_tokens_total{provider=\"steady\",kind=\"completion\"}",
+            6.0,
+        ),
+        ("deliberate_model_cost_usd_total{provider=\"steady\"}", 0.5),
+        ("deliberate_calls_running", 0.0),
+        ("deliberate_calls_waiting", 0.0),
+        ("deliberate_http_rejected_total{reason=\"auth\"}", 0.0),
+    ] {
+        assert_eq!(value(&text, line), Some(wanted), "{line}\n{text}");
+    }
+    assert!(!text.contains("no_such_tool"), "{text}");
+    assert!(text.contains("deliberate_build_info{version="), "{text}");
+    assert!(text.ends_with("# EOF\n"));
+}
+
+/// Names that come from outside must not fill the memory.
+#[test]
+fn labels_are_bounded_whatever_is_told() {
+    let (metrics, registry, _folder) = counted();
+    let spent = Spent {
+        cost_usd: Some(f64::NAN),
+        prompt_tokens: -5,
+        ..Spent::default()
+    };
+    for number in 0..500 {
+        let name = format!("provider-{number}");
+        let code = format!("Code{number}");
+        metrics.hear(Event::Asked {
+            provider: &name,
+            took: Duration::from_millis(1),
+            error: Some(&code),
+            spent: &spent,
+        });
+    }
+    for odd in ["a\"} 1\nfake 1", &"long".repeat(1_000)] {
+        metrics.hear(Event::Asked {
+            provider: odd,
+            took: Duration::MAX,
+            error: None,
+            spent: &spent,
+        });
+    }
+    let text = metrics.render(&registry);
+    let asks = text
+        .lines()
+        .filter(|it| it.starts_with("deliberate_model_asks_total"));
+    assert!(asks.count() <= 35, "{text}");
+    assert!(!text.contains("Code1") && !text.contains("fake") && !text.contains("longlong"));
+    assert!(!text.contains("NaN"), "{text}");
+}
+
+#[test]
+fn clients_are_counted_while_they_are_there() {
+    let (metrics, registry, _folder) = counted();
+    let gauge = metrics.clients(Transport::Sse);
+    let line = "deliberate_clients{transport=\"sse\"}";
+    let (first, second) = (gauge.enter(), gauge.enter());
+    assert_eq!(value(&metrics.render(&registry), line), Some(2.0));
+    drop(first);
+    assert_eq!(gauge.count(), 1);
+    drop(second);
+    assert_eq!(value(&metrics.render(&registry), line), Some(0.0));
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_class_and_not_by_path() {
+    let (metrics, registry, _folder) = counted();
+    let router = Router::new()
+        .merge(metrics::routes(metrics.clone(), registry.clone()))
+        .layer(from_fn_with_state(metrics.clone(), metrics::track));
+    for path in ["/metrics", "/sse/whatever", "/%2e%2e/x", "/private/key-123"] {
+        get(&router, path, |_| {}).await;
+    }
+    metrics.rejected(Rejection::Origin);
+    let text = metrics.render(&registry);
+    for (line, wanted) in [
+        (
+            "deliberate_http_requests_total{route=\"metrics\",status=\"2xx\"}",
+            1.0,
+        ),
+        (
+            "deliberate_http_requests_total{route=\"sse\",status=\"4xx\"}",
+            1.0,
+        ),
+        (
+            "deliberate_http_requests_total{route=\"other\",status=\"4xx\"}",
+            2.0,
+        ),
+        (
+            "deliberate_http_request_duration_seconds_count{route=\"other\"}",
+            2.0,
+        ),
+        ("deliberate_http_rejected_total{reason=\"origin\"}", 1.0),
+    ] {
+        assert_eq!(value(&text, line), Some(wanted), "{line}\n{text}");
+    }
+    assert!(!text.contains("key-123"));
+}
+
+#[tokio::test]
+async fn the_format_is_the_one_the_scraper_reads() {
+    let (metrics, registry, _folder) = counted();
+    drop(registry.call("ponder", json!({}), Caller::default()).await);
+    let router = metrics::routes(metrics, registry);
+    let open = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    for kind in [
+        "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        "*/*",
+    ] {
+        let got = get(&router, "/metrics", accepts(kind)).await;
+        assert_eq!(got.header("content-type"), open);
+        assert!(got.text.contains("# TYPE deliberate_calls counter\n"));
+        assert!(got.text.ends_with("# EOF\n"));
+    }
+    for kind in ["text/plain;version=0.0.4", "text/html,*/*;q=0.8"] {
+        let got = get(&router, "/metrics", accepts(kind)).await;
+        assert_eq!(
+            got.header("content-type"),
+            "text/plain; version=0.0.4; charset=utf-8"
+        );
+        assert!(got.text.contains("# TYPE deliberate_calls_total counter\n"));
+        assert!(got.text.contains("# TYPE deliberate_build_info gauge\n"));
+        assert!(got.text.contains("# HELP deliberate_panics_total "));
+        assert!(!got.text.contains("# EOF") && !got.text.contains("# UNIT"));
+        assert!(!got.text.contains(" info\n"), "{}", got.text);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_is_measured() {
+    let (metrics, registry, _folder) = counted();
+    let text = metrics.render(&registry);
+    let memory = value(&text, "process_resident_memory_bytes").unwrap();
+    assert!(memory > 1_000_000.0, "{memory}");
+    assert!(value(&text, "process_open_fds").unwrap() >= 3.0);
+    assert!(value(&text, "process_start_time_seconds").unwrap() > 1.6e9);
+}

@@ -1,0 +1,361 @@
+//! A server of the event-stream transport on a real socket, with a handler whose tools wait for
+//! the test, and a client that sees every byte.
+
+use std::{
+    collections::HashMap,
+    fmt::Write,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{extract::Request, middleware};
+use deliberate_server::http::sse::{self, HangUp, SseControl, SseOptions};
+use deliberate_toolkit::Principal;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities,
+        ServerConfig,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) async fn patiently<T>(what: &str, wait: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, wait)
+        .await
+        .unwrap_or_else(|_| panic!("waited too long for {what}"))
+}
+
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    patiently(what, wait).await;
+}
+
+/// What the tools wait for and what became of them.
+#[derive(Default)]
+pub(crate) struct Probe {
+    pub(crate) started: AtomicUsize,
+    pub(crate) cancelled: AtomicUsize,
+}
+
+#[derive(Clone)]
+struct Handler {
+    probe: Arc<Probe>,
+    gate: Arc<Semaphore>,
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let text = match request.name.as_ref() {
+            "echo" => arguments["text"].as_str().unwrap().to_owned(),
+            "who" => {
+                let parts = context.extensions.get::<http::request::Parts>().unwrap();
+                let principal = parts.extensions.get::<Principal>().unwrap();
+                principal.name.as_deref().unwrap_or("nobody").to_owned()
+            }
+            "big" => "x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()),
+            "hold" => {
+                self.probe.started.fetch_add(1, Ordering::SeqCst);
+                tokio::select! {
+                    permit = self.gate.acquire() => permit.unwrap().forget(),
+                    () = context.ct.cancelled() => {
+                        self.probe.cancelled.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
+                "held".to_owned()
+            }
+            _ => return Err(ErrorData::invalid_params("no such tool", None)),
+        };
+        let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        Ok(CallToolResponse::Complete(result))
+    }
+}
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) control: SseControl,
+    pub(crate) probe: Arc<Probe>,
+    /// One permit lets one `hold` go on.
+    pub(crate) gate: Arc<Semaphore>,
+    /// Stands for the connection of every request.
+    pub(crate) hang_up: HangUp,
+}
+
+/// The part of the layer before this transport that matters to it: who it is.
+async fn name(mut request: Request) -> Request {
+    if let Some(name) = request.headers().get("x-name") {
+        let name = name.to_str().unwrap().into();
+        let principal = Principal {
+            name: Some(name),
+            ..Principal::default()
+        };
+        request.extensions_mut().insert(principal);
+    }
+    request
+}
+
+impl Server {
+    pub(crate) async fn start(options: SseOptions) -> Self {
+        let probe = Arc::new(Probe::default());
+        let gate = Arc::new(Semaphore::new(0));
+        let handler = Handler {
+            probe: probe.clone(),
+            gate: gate.clone(),
+        };
+        let (router, control) = sse::routes(move || handler.clone(), options);
+        let hang_up = HangUp::default();
+        let router = router
+            .layer(middleware::map_request(name))
+            .layer(axum::Extension(hang_up.clone()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self {
+            address,
+            control,
+            probe,
+            gate,
+            hang_up,
+        }
+    }
+
+    /// Sends a request; the answer's body follows. HTTP/1.0, so that it comes as it is.
+    pub(crate) async fn send(
+        &self,
+        line: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, HashMap<String, String>, BufReader<TcpStream>) {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        let mut head = format!("{line} HTTP/1.0\r\nhost: {}\r\n", self.address);
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n").unwrap();
+        }
+        if !body.is_empty() {
+            write!(head, "content-length: {}\r\n", body.len()).unwrap();
+        }
+        head += "\r\n";
+        socket.write_all(head.as_bytes()).await.unwrap();
+        // A server that refuses early may not read it all.
+        drop(socket.write_all(body).await);
+        let mut reader = BufReader::new(socket);
+        let status = patiently("a status", read_line(&mut reader)).await.unwrap();
+        let status = status.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut found = HashMap::new();
+        loop {
+            let line = patiently("a header", read_line(&mut reader)).await.unwrap();
+            let Some((name, value)) = line.split_once(": ") else {
+                break;
+            };
+            found.insert(name.to_owned(), value.to_owned());
+        }
+        (status, found, reader)
+    }
+
+    pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Posted {
+        let mut all = vec![("content-type", "application/json")];
+        all.extend(headers);
+        let (status, headers, mut reader) = self.send(&format!("POST {path}"), &all, body).await;
+        let mut body = String::new();
+        let read = reader.read_to_string(&mut body);
+        patiently("a body", read).await.unwrap();
+        Posted {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    /// Opens a stream and reads its first event.
+    pub(crate) async fn open(&self, headers: &[(&str, &str)]) -> Client<'_> {
+        let mut all = vec![("accept", "text/event-stream")];
+        all.extend(headers);
+        let (status, answer, reader) = self.send("GET /sse", &all, b"").await;
+        assert_eq!(status, 200);
+        let name = headers.iter().find(|(name, _)| *name == "x-name");
+        let mut client = Client {
+            server: self,
+            name: name.map(|(_, name)| (*name).to_owned()),
+            headers: answer,
+            endpoint: String::new(),
+            reader,
+            last_id: String::new(),
+        };
+        let first = client.event().await.unwrap();
+        assert_eq!(first.name, "endpoint");
+        client.endpoint = first.data;
+        client
+    }
+
+    /// Opens a stream as that person and shakes hands.
+    pub(crate) async fn begin(&self, name: Option<&str>) -> Client<'_> {
+        let headers: Vec<_> = name.map(|name| ("x-name", name)).into_iter().collect();
+        let mut client = self.open(&headers).await;
+        client.shake_hands().await;
+        client
+    }
+
+    /// The status of an attempt to open a stream.
+    pub(crate) async fn knock(&self, headers: &[(&str, &str)]) -> u16 {
+        self.send("GET /sse", headers, b"").await.0
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Posted {
+    pub(crate) status: u16,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: String,
+}
+
+impl Posted {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) data: String,
+}
+
+pub(crate) struct Client<'a> {
+    server: &'a Server,
+    name: Option<String>,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) endpoint: String,
+    pub(crate) reader: BufReader<TcpStream>,
+    /// The id of the last event that was read.
+    pub(crate) last_id: String,
+}
+
+impl Client<'_> {
+    async fn shake_hands(&mut self) {
+        let params = json!({
+            "protocolVersion": "2024-11-05", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}
+        });
+        self.request(json!("hello"), "initialize", params).await;
+        let answer = self.message().await;
+        assert_eq!(answer["id"], "hello");
+        assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(self.post(&initialized).await.status, 202);
+    }
+
+    /// The next event; `None` when the stream has ended. Comments are passed over.
+    pub(crate) async fn event(&mut self) -> Option<Event> {
+        patiently("an event", self.read_event()).await
+    }
+
+    async fn read_event(&mut self) -> Option<Event> {
+        let mut event = Event {
+            id: String::new(),
+            name: String::new(),
+            data: String::new(),
+        };
+        loop {
+            let line = read_line(&mut self.reader).await?;
+            match line.split_once(": ") {
+                Some(("id", id)) => id.clone_into(&mut event.id),
+                Some(("event", name)) => name.clone_into(&mut event.name),
+                Some(("data", data)) => data.clone_into(&mut event.data),
+                _ if line.is_empty() && !event.name.is_empty() => break,
+                _ => {}
+            }
+        }
+        self.last_id.clone_from(&event.id);
+        Some(event)
+    }
+
+    pub(crate) async fn message(&mut self) -> Value {
+        let event = self.event().await.expect("the stream has ended");
+        assert_eq!(event.name, "message");
+        serde_json::from_str(&event.data).unwrap()
+    }
+
+    /// The next message's id and text.
+    pub(crate) async fn text(&mut self) -> (Value, String) {
+        let message = self.message().await;
+        let text = &message["result"]["content"][0]["text"];
+        let text = text
+            .as_str()
+            .unwrap_or_else(|| panic!("no text: {message}"));
+        (message["id"].clone(), text.to_owned())
+    }
+
+    pub(crate) async fn post(&self, message: &Value) -> Posted {
+        self.post_bytes(message.to_string().as_bytes()).await
+    }
+
+    pub(crate) async fn post_bytes(&self, body: &[u8]) -> Posted {
+        let name = self.name.as_deref().map(|name| ("x-name", name));
+        let headers: Vec<_> = name.into_iter().collect();
+        self.server.post(&self.endpoint, &headers, body).await
+    }
+
+    pub(crate) async fn request(&self, id: Value, method: &str, params: Value) {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let posted = self.post(&request).await;
+        assert_eq!(posted.status, 202, "{posted:?}");
+    }
+
+    pub(crate) async fn call(&self, id: i64, tool: &str, arguments: Value) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.request(json!(id), "tools/call", params).await;
+    }
+
+    pub(crate) async fn echo(&self, id: i64, text: &str) {
+        self.call(id, "echo", json!({"text": text})).await;
+    }
+
+    /// Starts a call that goes on until the test lets it go.
+    pub(crate) async fn hold(&self, id: i64) {
+        let started = self.server.probe.started.load(Ordering::SeqCst);
+        self.call(id, "hold", json!({})).await;
+        let now = || self.server.probe.started.load(Ordering::SeqCst);
+        until("the call to start", || now() > started).await;
+    }
+
+    /// Goes away; what stays is what is needed to come back.
+    pub(crate) fn leave(self) -> (String, String) {
+        (self.endpoint, self.last_id)
+    }
+}
+
+/// A line without its end; `None` at the end of the stream.
+pub(crate) async fn read_line(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut line = String::new();
+    match reader.read_line(&mut line).await {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line.trim_end_matches(['\r', '\n']).to_owned()),
+    }
+}

@@ -1,0 +1,296 @@
+//! What is said on an event stream: the opening, answers, whose they are, and what is refused.
+
+use std::sync::atomic::Ordering;
+
+use deliberate_server::http::sse::SseOptions;
+use serde_json::{Value, json};
+
+use crate::sse_support::{Server, patiently, read_line, until};
+
+async fn server() -> Server {
+    Server::start(SseOptions::default()).await
+}
+
+#[tokio::test]
+async fn the_stream_opens_with_the_place_to_post_to() {
+    let server = server().await;
+    let client = server.open(&[]).await;
+    let (path, session) = client.endpoint.split_once("?session_id=").unwrap();
+    assert_eq!(path, "/messages");
+    assert!(session.len() >= 32, "{session}");
+    assert_eq!(client.last_id, format!("{session}-0"));
+    assert_eq!(client.headers["content-type"], "text/event-stream");
+    assert_eq!(client.headers["cache-control"], "no-store");
+    assert_eq!(client.headers["x-accel-buffering"], "no");
+    let other = server.open(&[]).await;
+    assert_ne!(other.endpoint, client.endpoint);
+    assert_eq!(server.control.active(), 2);
+}
+
+#[tokio::test]
+async fn only_who_takes_events_gets_a_stream() {
+    let server = server().await;
+    for accepted in [
+        "text/event-stream",
+        "*/*",
+        "text/*",
+        "application/json, text/event-stream;q=0.5",
+    ] {
+        assert_eq!(
+            server.knock(&[("accept", accepted)]).await,
+            200,
+            "{accepted}"
+        );
+    }
+    assert_eq!(server.knock(&[]).await, 200);
+    for refused in ["application/json", "text/event-stream;q=0", "text/html"] {
+        assert_eq!(server.knock(&[("accept", refused)]).await, 406, "{refused}");
+    }
+    let before = server.control.active();
+    assert_eq!(server.send("HEAD /sse", &[], b"").await.0, 405);
+    assert_eq!(server.post("/sse", &[], b"{}").await.status, 405);
+    assert_eq!(server.control.active(), before);
+}
+
+#[tokio::test]
+async fn a_silent_stream_shows_that_it_is_alive() {
+    let options = SseOptions {
+        keep_alive: std::time::Duration::from_millis(20),
+        ..SseOptions::default()
+    };
+    let server = Server::start(options).await;
+    let mut client = server.open(&[]).await;
+    let comment = patiently("a comment", read_line(&mut client.reader)).await;
+    assert!(comment.unwrap().starts_with(':'));
+    client.echo(1, "x").await;
+}
+
+#[tokio::test]
+async fn calls_are_answered_on_the_stream_each_with_an_event_id() {
+    let server = server().await;
+    let mut client = server.begin(None).await;
+    let session = client.endpoint.split_once('=').unwrap().1.to_owned();
+    client.echo(1, "one\ntwo \u{2028}").await;
+    assert_eq!(
+        client.text().await,
+        (json!(1), "one\ntwo \u{2028}".to_owned())
+    );
+    assert_eq!(client.last_id, format!("{session}-2"));
+    client.request(json!("p"), "ping", json!({})).await;
+    assert_eq!(client.message().await["id"], "p");
+    client.request(json!(-3), "made/up", json!({})).await;
+    assert_eq!(client.message().await["error"]["code"], -32601);
+}
+
+#[tokio::test]
+async fn the_stateless_revision_is_spoken_too() {
+    let server = server().await;
+    let mut client = server.open(&[]).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}
+    });
+    client
+        .request(json!(1), "server/discover", json!({"_meta": meta}))
+        .await;
+    let found = client.message().await;
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    let params = json!({"name": "echo", "arguments": {"text": "hi"}, "_meta": meta});
+    client.request(json!(2), "tools/call", params).await;
+    let answer = client.message().await;
+    assert_eq!(answer["result"]["resultType"], "complete");
+    assert_eq!(answer["result"]["content"][0]["text"], "hi");
+}
+
+#[tokio::test]
+async fn what_comes_before_the_beginning_does_no_harm() {
+    let server = server().await;
+    let mut client = server.open(&[]).await;
+    for early in [
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+    ] {
+        assert_eq!(client.post(&early).await.status, 202);
+    }
+    client.request(json!(1), "tools/list", json!({})).await;
+    assert_eq!(client.message().await["error"]["code"], -32602);
+    client.request(json!(2), "ping", json!({})).await;
+    assert_eq!(client.message().await["id"], 2);
+}
+
+#[tokio::test]
+async fn clients_with_the_same_ids_see_their_own_answers_only() {
+    let server = server().await;
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        clients.push(server.begin(None).await);
+    }
+    for round in 0..10 {
+        for (who, client) in clients.iter().enumerate() {
+            client.echo(round, &format!("{who}/{round}")).await;
+        }
+    }
+    for (who, client) in clients.iter_mut().enumerate() {
+        let mut seen = Vec::new();
+        for _ in 0..10 {
+            let (id, text) = client.text().await;
+            assert_eq!(text, format!("{who}/{id}"));
+            seen.push(id.as_i64().unwrap());
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..10).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_its_owners_alone() {
+    let server = server().await;
+    let mut ann = server.begin(Some("ann")).await;
+    ann.call(1, "who", json!({})).await;
+    assert_eq!(ann.text().await.1, "ann");
+
+    let call = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let unknown = server.post("/messages?session_id=0", &[], call).await;
+    assert_eq!(unknown.status, 404);
+    for headers in [vec![("x-name", "bob")], vec![]] {
+        let posted = server.post(&ann.endpoint, &headers, call).await;
+        assert_eq!((posted.status, &posted.body), (404, &unknown.body));
+        let mut headers = headers;
+        headers.push(("last-event-id", &ann.last_id));
+        assert_eq!(server.knock(&headers).await, 404);
+    }
+    for path in ["/messages", "/messages?session_id=", "/messages?session=1"] {
+        assert_eq!(server.post(path, &[], call).await.status, 404, "{path}");
+    }
+
+    let mut local = server.begin(None).await;
+    local.call(1, "who", json!({})).await;
+    assert_eq!(local.text().await.1, "nobody");
+    let posted = server
+        .post(&local.endpoint, &[("x-name", "ann")], call)
+        .await;
+    assert_eq!(posted.status, 404);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_stops_and_its_id_is_free_again() {
+    let server = server().await;
+    let mut client = server.begin(None).await;
+    client.hold(5).await;
+    let twice = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
+    let refused = client.post(&twice).await;
+    assert_eq!(refused.status, 400);
+    assert_eq!(refused.json()["id"], 5);
+    assert_eq!(refused.json()["error"]["code"], -32600);
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}
+    });
+    assert_eq!(client.post(&cancel).await.status, 202);
+    let cancelled = || server.probe.cancelled.load(Ordering::SeqCst) == 1;
+    until("the call to stop", cancelled).await;
+    client.echo(5, "again").await;
+    assert_eq!(client.text().await, (json!(5), "again".to_owned()));
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_answered_where_it_was_posted() {
+    let server = server().await;
+    let mut client = server.begin(None).await;
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{}1{}}}}}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let cases: &[(&[u8], i64, Value)] = &[
+        (b"", -32700, json!(null)),
+        (b" \r\n", -32700, json!(null)),
+        (b"hello", -32700, json!(null)),
+        (br#"{"id":1,"#, -32700, json!(1)),
+        (b"{\"id\":4,\"method\":\"\xFF\"}", -32700, json!(4)),
+        (deep.as_bytes(), -32700, json!(9)),
+        (b"5", -32600, json!(null)),
+        (
+            br#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#,
+            -32600,
+            json!(3),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            -32600,
+            json!(null),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":3,"method":"ping","params":[1]}"#,
+            -32602,
+            json!(3),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":"x"}"#,
+            -32600,
+            json!(null),
+        ),
+        (b"[]", -32600, json!(null)),
+        (
+            br#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#,
+            -32600,
+            json!(7),
+        ),
+    ];
+    for (body, code, id) in cases {
+        let shown = String::from_utf8_lossy(body.get(..80).unwrap_or(body));
+        let posted = client.post_bytes(body).await;
+        assert_eq!(posted.status, 400, "{shown}: {posted:?}");
+        assert_eq!(posted.headers["content-type"], "application/json");
+        let answer = posted.json();
+        assert_eq!(
+            (&answer["error"]["code"], &answer["id"]),
+            (&json!(code), id),
+            "{shown}"
+        );
+    }
+    let several: &[&[u8]] = &[
+        br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#,
+        br#"{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
+    ];
+    for body in several {
+        let answers = client.post_bytes(body).await.json();
+        let ids: Vec<_> = answers
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["id"])
+            .collect();
+        assert_eq!(ids, [&json!(1), &json!(2)]);
+    }
+    // A byte order mark is no harm, and nothing of the above came on the stream.
+    let marked = b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    assert_eq!(client.post_bytes(marked).await.status, 202);
+    assert_eq!(client.message().await["id"], 1);
+}
+
+#[tokio::test]
+async fn a_body_of_another_kind_or_size_is_refused() {
+    let options = SseOptions {
+        body_bytes: 200,
+        ..SseOptions::default()
+    };
+    let server = Server::start(options).await;
+    let mut client = server.begin(None).await;
+    let call = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for kind in ["text/plain", "application/jsonx", ""] {
+        let kind = [("content-type", kind)];
+        let (status, ..) = server
+            .send(&format!("POST {}", client.endpoint), &kind, call)
+            .await;
+        assert_eq!(status, 415, "{kind:?}");
+    }
+    let long =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "y".repeat(200)}});
+    let refused = client.post(&long).await;
+    assert_eq!(refused.status, 413);
+    assert_eq!(refused.json()["error"]["code"], -32600);
+    client.echo(2, "short").await;
+    assert_eq!(client.text().await.1, "short");
+}

@@ -1,0 +1,196 @@
+//! The soak: a server over HTTP, a provider stand-in, and a crowd of clients for a minute, most of
+//! them well-behaved and some as bad as the network has them. The well-behaved must see no error
+//! and nothing that is another's, rubbish must not succeed, and the server's memory must stay
+//! flat; then a flood of handshakes must not make it grow, and SIGTERM must end it cleanly.
+//!
+//! It prints a table and fails if anything of that is not so. It asserts on no time.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a field of a JSON value gives null where there is none"
+)]
+
+mod errands;
+mod flood;
+mod good;
+mod marker;
+mod memory;
+mod rubbish;
+mod rude;
+mod scratch;
+mod shelf;
+mod sse;
+mod tally;
+
+use std::{
+    io::Write,
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use clap::Parser;
+use deliberate_testkit::{
+    Standin, bare_command,
+    load::Server,
+    standin::{KEY, Settings},
+};
+use tokio::task::JoinSet;
+
+use good::Offer;
+use memory::Memory;
+use scratch::Scratch;
+use tally::Tally;
+
+/// What the model takes for an answer.
+const PROVIDER: Duration = Duration::from_millis(20);
+
+/// A run this long, in seconds, sees every time-out that there should be.
+const WHOLE_RUN: u64 = 60;
+
+/// Loads `deliberate serve --http` with well-behaved and other clients.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How long the crowd stays.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// How many clients there are at once, of every kind.
+    #[arg(long, default_value_t = 200)]
+    clients: usize,
+    /// How many handshakes the flood has.
+    #[arg(long, default_value_t = 20_000)]
+    flood: usize,
+    /// The server; beside this program unless given.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// A further argument of the server, such as one that lifts a limit (repeatable).
+    #[arg(long = "server-arg", allow_hyphen_values = true)]
+    server_args: Vec<String>,
+    /// Where the database goes.
+    #[arg(long, default_value = "target/soak")]
+    scratch: PathBuf,
+}
+
+/// Where the crowd goes, until when, and where it notes what it saw.
+#[derive(Clone)]
+struct Scene {
+    host: SocketAddr,
+    until: Instant,
+    tally: Arc<Tally>,
+}
+
+impl Scene {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let scratch = Scratch::new(&arguments.scratch)?;
+    let settings = Settings {
+        keep_bodies: false,
+        delay: PROVIDER,
+        ..Settings::default()
+    };
+    let standin = Standin::start_with(settings, 0).await?;
+    let mut server = start(&arguments, &standin, &scratch).await?;
+    let tally = Arc::new(Tally::default());
+    let mut memory = Memory::default();
+
+    let soaked = soak(&arguments, &server, &tally, &mut memory).await;
+    let flooded = match soaked {
+        Ok(()) => flood::run(&server, arguments.flood, &tally, &mut memory).await,
+        failed => failed,
+    };
+    if let Err(error) = flooded {
+        let written = server.written();
+        return Err(error.context(format!("the server wrote:\n{written}")));
+    }
+    let files = server.open_files()?;
+    let ended = server.terminate().await?;
+    if !ended.success() {
+        tally.violated(format!("SIGTERM ended the server with {ended}"));
+    }
+    let mut stdout = std::io::stdout();
+    write!(stdout, "{tally}{memory}")?;
+    writeln!(stdout, "Files and sockets open at the end: {files}.")?;
+    let violations = tally.violations();
+    for violation in &violations {
+        writeln!(stdout, "VIOLATION: {violation}")?;
+    }
+    Ok(if violations.is_empty() {
+        writeln!(stdout, "No violation.")?;
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn start(
+    arguments: &Arguments,
+    standin: &Standin,
+    scratch: &Scratch,
+) -> anyhow::Result<Server> {
+    let beside = std::env::current_exe()?.with_file_name("deliberate");
+    let program = arguments.server.clone().unwrap_or(beside);
+    let program = program
+        .canonicalize()
+        .with_context(|| format!("{} is not there; build it first", program.display()))?;
+    let mut command = bare_command(program);
+    command
+        .arg("serve")
+        .args(&arguments.server_args)
+        .env("HOME", scratch.path())
+        .env("DELIBERATE_PROVIDER", "langbase")
+        .env("LANGBASE_API_KEY", KEY)
+        .env("LANGBASE_BASE_URL", standin.url())
+        .env("DATABASE_PATH", scratch.path().join("soak.db"))
+        .env("LOG_LEVEL", "warn");
+    Server::start(&mut command).await
+}
+
+async fn soak(
+    arguments: &Arguments,
+    server: &Server,
+    tally: &Arc<Tally>,
+    memory: &mut Memory,
+) -> anyhow::Result<()> {
+    let host = server.address();
+    let offer = Arc::new(Offer::of(host).await?);
+    let until = Instant::now() + Duration::from_secs(arguments.seconds);
+    let scene = Scene {
+        host,
+        until,
+        tally: Arc::clone(tally),
+    };
+    let mut crowd = JoinSet::new();
+    for number in 0..arguments.clients {
+        // Of twenty clients twelve are plain, two use the old transport, and six are rude.
+        let (scene, offer) = (scene.clone(), Arc::clone(&offer));
+        match number % 20 {
+            12 | 13 if offer.sse => drop(crowd.spawn(sse::run(scene, number))),
+            14 => drop(crowd.spawn(rude::leave(scene, number))),
+            15 => drop(crowd.spawn(rude::read_slowly(scene))),
+            16 => drop(crowd.spawn(rude::write_slowly(scene, rude::Part::Head))),
+            17 => drop(crowd.spawn(rude::write_slowly(scene, rude::Part::Body))),
+            18 | 19 => drop(crowd.spawn(rubbish::run(scene, number))),
+            _ => drop(crowd.spawn(good::run(scene, offer, number))),
+        }
+    }
+    memory.watch(server, until, arguments.seconds).await?;
+    while let Some(ended) = crowd.join_next().await {
+        ended?;
+    }
+    memory.judge(tally);
+    if arguments.seconds >= WHOLE_RUN {
+        for what in rude::CUT_OFF {
+            tally.expects(what);
+        }
+    }
+    Ok(())
+}

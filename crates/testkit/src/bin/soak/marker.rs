@@ -1,0 +1,57 @@
+//! A word of its own for each client, by which it knows what is its own and what is another's.
+
+use anyhow::ensure;
+use serde_json::Value;
+
+const STEM: &str = "quagga";
+const DIGITS: usize = 5;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Marker(String);
+
+impl Marker {
+    pub(crate) fn new(number: usize) -> Self {
+        Self(format!("{STEM}{number:0DIGITS$}"))
+    }
+
+    pub(crate) fn word(&self) -> &str {
+        &self.0
+    }
+
+    /// The answer quotes this client.
+    pub(crate) fn is_in(&self, answer: &Value) -> anyhow::Result<()> {
+        let text = answer.to_string();
+        ensure!(text.contains(&self.0), "{} is not in {text}", self.0);
+        Ok(())
+    }
+
+    /// The answer quotes nobody else.
+    pub(crate) fn is_alone_in(&self, answer: &Value) -> anyhow::Result<()> {
+        let text = answer.to_string();
+        for (at, _) in text.match_indices(STEM) {
+            let word: String = text
+                .chars()
+                .skip(text.get(..at).map_or(0, |before| before.chars().count()))
+                .take(STEM.len() + DIGITS)
+                .collect();
+            ensure!(word == self.0, "{word} is in an answer to {}", self.0);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tells_its_own_from_another() {
+        let marker = Marker::new(7);
+        let own = json!({ "text": "“quagga00007” and quagga00007" });
+        assert!(marker.is_in(&own).is_ok() && marker.is_alone_in(&own).is_ok());
+        let mixed = json!({ "text": "“quagga00007” and quagga00008" });
+        assert!(marker.is_in(&mixed).is_ok() && marker.is_alone_in(&mixed).is_err());
+        assert!(marker.is_in(&json!({})).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! The server's memory, second by second, and whether it stayed flat.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use deliberate_testkit::load::Server;
+use tokio::time::sleep;
+
+use crate::tally::Tally;
+
+/// How much more than on the plateau the server may hold at the end.
+const MOST_GROWTH: f64 = 1.3;
+/// The end is the middle of the last few samples, since one alone may catch a burst.
+const AT_THE_END: usize = 5;
+
+#[derive(Default)]
+pub(crate) struct Memory {
+    start: u64,
+    samples: Vec<u64>,
+    /// The most that was seen during the flood.
+    pub(crate) flood: u64,
+}
+
+impl Memory {
+    /// Takes a sample each second.
+    pub(crate) async fn watch(
+        &mut self,
+        server: &Server,
+        until: Instant,
+        seconds: u64,
+    ) -> anyhow::Result<()> {
+        self.start = server.resident_kib()?;
+        let every = Duration::from_secs(1).min(Duration::from_secs(seconds) / 10);
+        while Instant::now() < until {
+            sleep(every).await;
+            self.samples.push(server.resident_kib()?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn judge(&self, tally: &Tally) {
+        if self.growth() > MOST_GROWTH {
+            tally.violated(format!(
+                "memory grew {:.2}× from the plateau to the end",
+                self.growth()
+            ));
+        }
+    }
+
+    /// The middle third of the time.
+    fn plateau(&self) -> u64 {
+        let third = self.samples.len() / 3;
+        median(self.samples.iter().skip(third).take(third))
+    }
+
+    fn end(&self) -> u64 {
+        median(self.samples.iter().rev().take(AT_THE_END))
+    }
+
+    fn growth(&self) -> f64 {
+        self.end() as f64 / self.plateau().max(1) as f64
+    }
+}
+
+fn median<'a>(samples: impl Iterator<Item = &'a u64>) -> u64 {
+    let mut sorted: Vec<u64> = samples.copied().collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |kib: u64| format!("{:.1} MB", kib as f64 / 1024.0);
+        let most = self.samples.iter().max().copied().unwrap_or_default();
+        writeln!(f, "| memory | |\n|---|---|")?;
+        for (what, figure) in [
+            ("at the start", mb(self.start)),
+            ("on the plateau, the middle third", mb(self.plateau())),
+            ("at the end", mb(self.end())),
+            ("the most", mb(most)),
+            (
+                "end against plateau, ≤ 1.3×",
+                format!("{:.2}×", self.growth()),
+            ),
+            ("the most during the flood, < 100 MB", mb(self.flood)),
+        ] {
+            writeln!(f, "| {what} | {figure} |")?;
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_the_end_against_the_middle() {
+        let mut memory = Memory {
+            samples: (0..60).map(|at| if at < 20 { 50 } else { 100 }).collect(),
+            ..Memory::default()
+        };
+        let tally = Tally::default();
+        memory.judge(&tally);
+        assert!(tally.violations().is_empty());
+        memory.samples.extend([140; 5]);
+        memory.judge(&tally);
+        assert_eq!(tally.violations().len(), 1);
+    }
+}

@@ -1,0 +1,140 @@
+//! Clients that keep to the protocol and not to manners: they leave in the middle of a call, read
+//! an answer drop by drop, or send a request that never comes to its end. Nothing is asked of
+//! what they get; they are there for what they do to the others.
+
+use std::time::Duration;
+
+use deliberate_testkit::load::{Connection, Era, head};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+
+use crate::Scene;
+
+const PAUSE: Duration = Duration::from_millis(50);
+/// A drop each.
+const SLOW: Duration = Duration::from_millis(200);
+/// How long one slow reader keeps at it.
+const DROPS: usize = 100;
+/// How long one slow writer would, which is longer than any server should let it.
+const DROPS_WRITTEN: usize = 300;
+/// What a slow writer whom the server hung up on is counted as.
+pub(crate) const CUT_OFF: [&str; 2] = [
+    "rude: wrote a head slowly and was cut off",
+    "rude: wrote a body slowly and was cut off",
+];
+/// Answers that one slow reader leaves in the pipes.
+const UNREAD: u64 = 50;
+
+/// Which part of a request comes slowly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Head,
+    Body,
+}
+
+async fn connect(scene: &Scene) -> Option<TcpStream> {
+    let connection = Connection::open(scene.host).await.ok()?;
+    Some(connection.into_stream())
+}
+
+/// Goes away at every point of a call in turn: within the head, within the body, while the model
+/// thinks, while the answer comes.
+pub(crate) async fn leave(scene: Scene, number: usize) {
+    let mut turn = number;
+    while !scene.is_over() {
+        turn += 1;
+        let content = "somebody who does not wait";
+        let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
+        let request = Era::ALL[turn % 2].request(scene.host, 1, "tools/call", params);
+        let sent = match turn % 4 {
+            0 => request.len() / 4,
+            1 => request.len() - 10,
+            _ => request.len(),
+        };
+        if let Some(mut stream) = connect(&scene).await {
+            // What becomes of it is the server's business.
+            let _ = stream
+                .write_all(request.get(..sent).unwrap_or(&request))
+                .await;
+            sleep(Duration::from_millis(10) * u32::try_from(turn % 5).unwrap_or(0)).await;
+            scene.tally.well("rude: left within a call");
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Asks for much and takes it in drops.
+pub(crate) async fn read_slowly(scene: Scene) {
+    while !scene.is_over() {
+        let Some(mut stream) = connect(&scene).await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        for id in 0..UNREAD {
+            let request = Era::Legacy.request(scene.host, id, "tools/list", json!({}));
+            // The pipes fill up long before all is sent.
+            let sent = timeout(SLOW, stream.write_all(&request)).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                break;
+            }
+        }
+        let mut drop = [0; 64];
+        for _ in 0..DROPS {
+            if scene.is_over() || !matches!(stream.read(&mut drop).await, Ok(1..)) {
+                break;
+            }
+            sleep(SLOW).await;
+        }
+        scene.tally.well("rude: read slowly");
+    }
+}
+
+/// Sends a byte now and then until the server has had enough.
+pub(crate) async fn write_slowly(scene: Scene, part: Part) {
+    while !scene.is_over() {
+        let Some(mut stream) = connect(&scene).await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let slow = match part {
+            Part::Head => {
+                let long = format!("x-slow: {}\r\n", "a".repeat(DROPS_WRITTEN));
+                head("POST", "/mcp", &scene.host.to_string(), &long, 10)
+            }
+            Part::Body => {
+                let whole = head("POST", "/mcp", &scene.host.to_string(), "", 100_000);
+                let _ = stream.write_all(whole.as_bytes()).await;
+                " ".repeat(DROPS_WRITTEN)
+            }
+        };
+        let mut cut_off = false;
+        for byte in slow.as_bytes().iter().take(DROPS_WRITTEN) {
+            if scene.is_over() {
+                break;
+            }
+            if stream.write_all(&[*byte]).await.is_err() || has_ended(&mut stream).await {
+                cut_off = true;
+                break;
+            }
+        }
+        let [head_cut, body_cut] = CUT_OFF;
+        scene.tally.well(match (cut_off, part) {
+            (true, Part::Head) => head_cut,
+            (true, Part::Body) => body_cut,
+            (false, _) => "rude: wrote slowly to the end",
+        });
+    }
+}
+
+/// Waits for a drop's time; whether the server closed the connection meanwhile.
+async fn has_ended(stream: &mut TcpStream) -> bool {
+    let mut buffer = [0; 256];
+    matches!(
+        timeout(SLOW, stream.read(&mut buffer)).await,
+        Ok(Ok(0) | Err(_))
+    )
+}

@@ -1,0 +1,108 @@
+//! A well-behaved client of the oldest transport: it listens on `/sse`, posts to the address it is
+//! told, and must hear the answer to what it asked, and nothing else.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, ensure};
+use deliberate_testkit::load::{Connection, Events, head};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::{Scene, marker::Marker};
+
+const PAUSE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_mins(1);
+/// After so many calls a client goes and another comes.
+const CALLS_EACH: u64 = 20;
+const VERSION: &str = "2024-11-05";
+
+pub(crate) async fn run(scene: Scene, number: usize) {
+    let marker = Marker::new(number);
+    while !scene.is_over() {
+        if let Err(error) = one(&scene, &marker).await {
+            scene.tally.failed("the old SSE transport", &error);
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+async fn one(scene: &Scene, marker: &Marker) -> anyhow::Result<()> {
+    let mut client = Listener::open(scene.host).await?;
+    let params = json!({
+        "protocolVersion": VERSION,
+        "capabilities": {},
+        "clientInfo": { "name": marker.word(), "version": "0" },
+    });
+    client.request(1, "initialize", params).await?;
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    client.post(&initialized).await?;
+    for id in 2..CALLS_EACH {
+        if scene.is_over() {
+            break;
+        }
+        let content = format!("{} asks question {id} the old way", marker.word());
+        let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
+        let response = client.request(id, "tools/call", params).await?;
+        let result = &response["result"];
+        ensure!(
+            result.is_object() && result["isError"] != true,
+            "{response}"
+        );
+        marker.is_in(result)?;
+        marker.is_alone_in(result)?;
+        scene.tally.well("the old SSE transport");
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+struct Listener {
+    host: SocketAddr,
+    events: Events,
+    posts: Connection,
+    target: String,
+}
+
+impl Listener {
+    async fn open(host: SocketAddr) -> anyhow::Result<Self> {
+        let mut connection = Connection::open(host).await?;
+        let request = head("GET", "/sse", &host.to_string(), "", 0);
+        connection.send(request.as_bytes()).await?;
+        let (answer, mut events) = timeout(PATIENCE, connection.open_ended()).await??;
+        ensure!(answer.status == 200, "/sse answers {}", answer.status);
+        let (name, data) = timeout(PATIENCE, events.next()).await??;
+        ensure!(name == "endpoint", "the first event is {name}");
+        let base = format!("http://{host}");
+        Ok(Self {
+            host,
+            events,
+            posts: Connection::open(host).await?,
+            target: data.strip_prefix(&base).unwrap_or(&data).to_owned(),
+        })
+    }
+
+    async fn request(&mut self, id: u64, method: &str, params: Value) -> anyhow::Result<Value> {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post(&message).await?;
+        loop {
+            let (_, data) = timeout(PATIENCE, self.events.next())
+                .await
+                .context("no event within a minute")??;
+            let message: Value = serde_json::from_str(&data)?;
+            if message.get("method").is_none() {
+                ensure!(message["id"] == id, "an answer to another: {message}");
+                return Ok(message);
+            }
+        }
+    }
+
+    async fn post(&mut self, message: &Value) -> anyhow::Result<()> {
+        let body = message.to_string();
+        let host = self.host.to_string();
+        let mut request = head("POST", &self.target, &host, "", body.len());
+        request.push_str(&body);
+        let answer = self.posts.exchange(request.as_bytes()).await?;
+        ensure!((200..300).contains(&answer.status), "{}", answer.shown());
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! A well-behaved client on one connection: it numbers its requests, opens a new connection when
+//! the server has closed the old one, and takes nothing for an answer that is not its own.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{Answer, Connection, Era};
+
+/// A client.
+#[derive(Debug)]
+pub struct Caller {
+    host: SocketAddr,
+    era: Era,
+    connection: Option<Connection>,
+    next_id: u64,
+}
+
+impl Caller {
+    /// A client whose ids begin at this number; it connects with its first request.
+    pub fn new(host: SocketAddr, era: Era, first_id: u64) -> Self {
+        Self {
+            host,
+            era,
+            connection: None,
+            next_id: first_id,
+        }
+    }
+
+    /// How it speaks.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// Sends a request and gives back its result.
+    pub async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let bytes = self.era.request(self.host, id, method, params);
+        let answer = self.exchange(&bytes).await?;
+        let mut response = answer.response(id)?;
+        ensure!(answer.status == 200, "{method}: {}", answer.shown());
+        match response.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => bail!("{method}: {response}"),
+        }
+    }
+
+    /// Calls a tool and gives back its structured answer.
+    pub async fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let mut result = self.request("tools/call", params).await?;
+        ensure!(result["isError"] != true, "{tool}: {result}");
+        ensure!(result["structuredContent"].is_object(), "{tool}: {result}");
+        Ok(result["structuredContent"].take())
+    }
+
+    /// Sends bytes that are one request. It is sent once: only a connection that was closed before
+    /// is opened anew.
+    pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Answer> {
+        let mut connection = match self.connection.take() {
+            Some(kept) if !kept.is_closed() => kept,
+            _ => Connection::open(self.host).await.context("can't connect")?,
+        };
+        let answer = connection.exchange(request).await?;
+        if !answer.closes {
+            self.connection = Some(connection);
+        }
+        Ok(answer)
+    }
+}

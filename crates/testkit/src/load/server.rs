@@ -1,0 +1,136 @@
+//! The process that is loaded: started on a free loopback port, awaited, watched and ended.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    process::{ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    net::TcpStream,
+    process::{Child, Command},
+    time::{sleep, timeout},
+};
+
+/// How long a server may take to start or to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The finest the timer gives.
+const ASK_EVERY: Duration = Duration::from_millis(1);
+/// The newest of what it wrote.
+const MOST_KEPT: usize = 256 * 1024;
+
+/// A server process; killed when dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    written: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Server {
+    /// Starts `command` with `--http 127.0.0.1:PORT`; it need not listen yet.
+    pub fn spawn(command: &mut Command) -> anyhow::Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+        command
+            .arg("--http")
+            .arg(address.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn().context("the server does not start")?;
+        let written = Arc::default();
+        tokio::spawn(keep(child.stdout.take(), Arc::clone(&written)));
+        tokio::spawn(keep(child.stderr.take(), Arc::clone(&written)));
+        Ok(Self {
+            child,
+            address,
+            written,
+        })
+    }
+
+    /// Starts `command` and waits until it listens.
+    pub async fn start(command: &mut Command) -> anyhow::Result<Self> {
+        let mut server = Self::spawn(command)?;
+        server.listening().await?;
+        Ok(server)
+    }
+
+    /// Waits until a connection is taken.
+    pub async fn listening(&mut self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        while TcpStream::connect(self.address).await.is_err() {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended with {status}:\n{}", self.written());
+            }
+            if begun.elapsed() > PATIENCE {
+                bail!("the server does not listen:\n{}", self.written());
+            }
+            sleep(ASK_EVERY).await;
+        }
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The newest of what it wrote to stdout and stderr.
+    pub fn written(&self) -> String {
+        let bytes = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The memory it has in RAM now, in KiB (Linux only).
+    pub fn resident_kib(&self) -> anyhow::Result<u64> {
+        let pid = self.child.id().context("the server has ended")?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.context("the server has ended")?.parse()?)
+    }
+
+    /// How many files and sockets it has open (Linux only).
+    pub fn open_files(&self) -> anyhow::Result<usize> {
+        let pid = self.child.id().context("the server has ended")?;
+        Ok(std::fs::read_dir(format!("/proc/{pid}/fd"))?.count())
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has.
+    pub async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
+        let pid = self.child.id().context("the server has ended")?;
+        let asked = Command::new("kill").arg(pid.to_string()).status().await?;
+        if !asked.success() {
+            bail!("the server can't be asked to end");
+        }
+        let ended = timeout(PATIENCE, self.child.wait()).await;
+        Ok(ended.context("the server does not end")??)
+    }
+
+    /// Kills it and waits until it is gone.
+    pub async fn kill(&mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+async fn keep(from: Option<impl AsyncRead + Unpin>, into: Arc<Mutex<Vec<u8>>>) {
+    let Some(mut from) = from else { return };
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        let new = buffer.get(..length).unwrap_or_default();
+        let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(new);
+        let over = kept.len().saturating_sub(MOST_KEPT);
+        kept.drain(..over);
+    }
+}

@@ -1,0 +1,90 @@
+//! Calls that were left, as their owners see them: how they stand, and stopping them.
+
+use deliberate_core::{Change, SuspensionId, Timestamp};
+use deliberate_store::StoreError;
+use serde_json::Value;
+
+use crate::{Principal, Registry, ToolError, held};
+
+/// How a call that was left stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Left {
+    /// Someone runs it; what it was doing last, if that is known here.
+    Running(String),
+    /// It waits for replies.
+    Waiting,
+    /// Whoever ran it died. Resuming it runs it again.
+    Abandoned,
+    /// It is over.
+    Ended(Result<Value, ToolError>),
+}
+
+/// A call that was left, as its owner sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftCall {
+    /// How it stands.
+    pub left: Left,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with, as the gate understood it.
+    pub arguments: Value,
+    /// The keys of the asks it waits for, in the order their replies are expected.
+    pub asks: Vec<String>,
+    /// When it began.
+    pub begun: Timestamp,
+    /// When it will be forgotten.
+    pub forgotten: Timestamp,
+}
+
+impl Registry {
+    /// How a call that was left stands, without waiting for it.
+    pub async fn left_call(&self, id: &str, principal: &Principal) -> Result<LeftCall, ToolError> {
+        let id = SuspensionId::from(id);
+        let suspended = self.left(&id, principal).await?;
+        let runs = self.runs(&suspended);
+        let asks_nothing = suspended.asks.as_array().is_some_and(Vec::is_empty);
+        let left = match (suspended.outcome, suspended.failed) {
+            (Some(outcome), false) => Left::Ended(Ok(outcome)),
+            (Some(outcome), true) => Left::Ended(Err(held::told(&outcome))),
+            (None, _) if runs => Left::Running(self.held.doing(&id)),
+            (None, _) if asks_nothing => Left::Abandoned,
+            (None, _) => Left::Waiting,
+        };
+        Ok(LeftCall {
+            left,
+            tool: suspended.tool_name,
+            arguments: suspended.arguments,
+            asks: serde_json::from_value(suspended.asks).unwrap_or_default(),
+            begun: suspended.created_at,
+            forgotten: suspended.expires_at,
+        })
+    }
+
+    /// Whether a call that was left is this one.
+    pub fn is_call(&self, left: &LeftCall, tool: &str, arguments: &Value) -> bool {
+        let checked = || {
+            let entry = self.entry(tool).ok()?;
+            entry.check(arguments.clone()).ok()
+        };
+        left.tool == tool && checked().as_ref() == Some(&left.arguments)
+    }
+
+    /// Stops a call that was left, if it is not over.
+    pub async fn stop_left_call(&self, id: &str, principal: &Principal) -> Result<(), ToolError> {
+        let id = SuspensionId::from(id);
+        let suspended = self.left(&id, principal).await?;
+        if suspended.outcome.is_some() || self.held.stop(&id) {
+            return Ok(());
+        }
+        let end = Change::EndSuspension {
+            id,
+            outcome: held::failure(&ToolError::Cancelled),
+            failed: true,
+        };
+        match self.parts.store.commit(vec![end]).await {
+            // It ended by itself meanwhile.
+            Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+"""Resources, templates, prompts, completion and subscriptions, as a real client uses them."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, types
+from mcp.shared.exceptions import MCPError
+
+from conftest import PATIENCE_SECONDS, Connect, Standin, think
+
+pytestmark = pytest.mark.anyio
+
+
+async def read(client: Client, uri: str) -> types.TextResourceContents:
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, types.TextResourceContents)
+    return contents
+
+
+async def test_a_session_is_picked_and_read(connect: Connect, standin: Standin, era: str) -> None:
+    async with connect(era, standin.openai()) as client:
+        step = await think(client, "How many moons has Mars?")
+        listed = (await client.list_resources()).resources
+        assert [resource.name for resource in listed] == ["Sessions", "How many moons has Mars?"]
+        page = await read(client, str(listed[1].uri))
+        assert page.mime_type == "text/markdown"
+        assert "How many moons has Mars?" in page.text and step["content"] in page.text
+
+        thought = await read(client, f"deliberate://thoughts/{step['thought_id']}")
+        assert json.loads(thought.text)["content"] == step["content"]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert "deliberate://sessions/{session_id}/markdown" in [it.uri_template for it in templates]
+
+
+async def test_what_is_not_there_is_an_error(connect: Connect, era: str) -> None:
+    async with connect(era) as client:
+        for uri in ["deliberate://sessions/nobody", "file:///etc/passwd"]:
+            with pytest.raises(MCPError) as failed:
+                await client.read_resource(uri)
+            assert failed.value.error.code == (-32002 if era == "legacy" else -32602)
+
+
+async def test_a_prompt_is_picked_and_filled_in(connect: Connect, standin: Standin, era: str) -> None:
+    async with connect(era, standin.openai()) as client:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        assert names == ["think", "tree", "diverge", "reflect", "backtrack", "auto", "graph", "recap"]
+        step = await think(client, "How many moons has Mars?")
+        reference = types.PromptReference(name="recap")
+        found = await client.complete(reference, {"name": "session_id", "value": "moons mars"})
+        assert found.completion.values == [step["session_id"]]
+        served = await client.get_prompt("recap", {"session_id": step["session_id"]})
+        (message,) = served.messages
+        assert isinstance(message.content, types.TextContent)
+        assert step["session_id"] in message.content.text
+        assert "reasoning_get" in message.content.text
+        with pytest.raises(MCPError):
+            await client.get_prompt("recap", {})
+
+
+async def test_a_template_is_completed(connect: Connect, standin: Standin, era: str) -> None:
+    async with connect(era, standin.openai()) as client:
+        step = await think(client, "one")
+        reference = types.ResourceTemplateReference(uri="deliberate://thoughts/{thought_id}")
+        found = await client.complete(
+            reference,
+            {"name": "thought_id", "value": step["thought_id"][:4]},
+            context_arguments={"session_id": step["session_id"]},
+        )
+        assert found.completion.values == [step["thought_id"]]
+
+
+async def test_a_subscriber_is_told(connect: Connect, standin: Standin) -> None:
+    updated: list[str] = []
+    changed = anyio.Event()
+
+    async def hear(message: Any) -> None:
+        notification = getattr(message, "root", message)
+        if isinstance(notification, types.ResourceUpdatedNotification):
+            updated.append(str(notification.params.uri))
+            changed.set()
+
+    async with connect("legacy", standin.openai(), message_handler=hear) as client:
+        step = await think(client, "one")
+        uri = f"deliberate://sessions/{step['session_id']}"
+        await client.subscribe_resource(uri)
+        await think(client, "two", session_id=step["session_id"])
+        with anyio.fail_after(PATIENCE_SECONDS):
+            await changed.wait()
+        assert updated == [uri]
+        await client.unsubscribe_resource(uri)
+
+
+async def test_a_listener_is_told(connect: Connect, standin: Standin) -> None:
+    async with connect("auto", standin.openai()) as client:
+        step = await think(client, "one")
+        uri = f"deliberate://sessions/{step['session_id']}"
+        async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as changes:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                await think(client, "two", session_id=step["session_id"])
+                assert getattr(await anext(changes), "uri", None) == uri
+                await think(client, "another session")
+                assert getattr(await anext(changes), "uri", None) is None
