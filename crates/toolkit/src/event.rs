@@ -64,17 +64,17 @@ pub trait Listener: Send + Sync {
     fn hear(&self, event: Event<'_>);
 }
 
-/// Those who listen.
+/// Those who listen. Every call holds them, so a clone is a count and no list.
 #[derive(Clone, Default)]
-pub(crate) struct Listeners(Vec<Arc<dyn Listener>>);
+pub(crate) struct Listeners(Arc<[Arc<dyn Listener>]>);
 
 impl Listeners {
     pub(crate) fn add(&mut self, listener: Arc<dyn Listener>) {
-        self.0.push(listener);
+        self.0 = self.0.iter().cloned().chain([listener]).collect();
     }
 
     pub(crate) fn tell(&self, event: Event<'_>) {
-        for listener in &self.0 {
+        for listener in self.0.iter() {
             listener.hear(event);
         }
     }
