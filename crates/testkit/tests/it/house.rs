@@ -28,6 +28,16 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "deliberate-prompts",
+        &[
+            "deliberate-core",
+            "deliberate-language",
+            "deliberate-store",
+            "deliberate-thinker",
+            "deliberate-toolkit",
+        ],
+    ),
+    (
         "deliberate-server",
         &[
             "deliberate-core",
@@ -39,6 +49,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         "deliberate",
         &[
             "deliberate-core",
+            "deliberate-language",
+            "deliberate-prompts",
             "deliberate-reasoning",
             "deliberate-server",
             "deliberate-store",

@@ -1,0 +1,162 @@
+//! The library: what was read from the files, as one unchanging snapshot.
+//!
+//! A snapshot is cheap to make from another one, because it shares what did not change. Whoever
+//! works with one sees the same library from beginning to end.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Serialize;
+
+use crate::model::{Category, Gate, InjectionRules, Kind, Methodology, Prompt, ScriptTool, Style};
+
+/// Everything there is, at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    /// Prompts, by their whole id.
+    pub prompts: BTreeMap<String, Arc<Prompt>>,
+    /// Gates, by id.
+    pub gates: BTreeMap<String, Arc<Gate>>,
+    /// Methodologies, by id.
+    pub methodologies: BTreeMap<String, Arc<Methodology>>,
+    /// Styles, by id.
+    pub styles: BTreeMap<String, Arc<Style>>,
+    /// Script tools: shared ones by id, those of a prompt by `prompt:id`.
+    pub scripts: BTreeMap<String, Arc<ScriptTool>>,
+    /// Categories, by id.
+    pub categories: BTreeMap<String, Arc<Category>>,
+    /// What the workspace says about when guidance is added.
+    pub injection: Arc<InjectionConfig>,
+    /// What could not be read, or is doubtful.
+    pub problems: Vec<Problem>,
+    /// Grows by one with each snapshot.
+    pub generation: u64,
+}
+
+/// What the workspace says about when guidance is added (`engine.yaml`).
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InjectionConfig {
+    /// For everything.
+    pub global: InjectionRules,
+    /// By category.
+    pub categories: BTreeMap<String, InjectionRules>,
+    /// By chain; the first whose pattern fits.
+    pub chains: Vec<ChainInjection>,
+}
+
+/// Rules for some chains.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChainInjection {
+    /// Which: an id, `x*`, `*x` or `*x*`.
+    pub chain: String,
+    /// For all their steps.
+    pub rules: InjectionRules,
+    /// For some of their steps.
+    pub steps: Vec<StepInjection>,
+}
+
+/// Rules for some steps.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StepInjection {
+    /// Which: a number, `first`, `last`, `odd`, `even`.
+    pub step: serde_json::Value,
+    /// For those.
+    pub rules: InjectionRules,
+}
+
+/// Something wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// How bad it is.
+    pub weight: Weight,
+    /// The file, relative to its root.
+    pub file: String,
+    /// The line, from 1, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column, from 1, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// What kind of thing it is about.
+    pub kind: Kind,
+    /// Its id, as far as it is known.
+    pub id: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// Whether the last good version is still in use.
+    pub last_good_kept: bool,
+}
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// It works, but not as its author may think.
+    Warning,
+    /// It can't be used.
+    Error,
+}
+
+impl Library {
+    /// The prompt that is meant: by id, else by id without regard to case and to `-` or `_`, else
+    /// by its name for people.
+    pub fn prompt(&self, name: &str) -> Option<&Arc<Prompt>> {
+        self.prompts.get(name).or_else(|| {
+            let wanted = plain(name);
+            self.prompts
+                .values()
+                .find(|prompt| plain(&prompt.id) == wanted)
+                .or_else(|| {
+                    self.prompts
+                        .values()
+                        .find(|prompt| plain(&prompt.name) == wanted)
+                })
+        })
+    }
+
+    /// The gate that is meant, without regard to case and to `-` or `_`.
+    pub fn gate(&self, name: &str) -> Option<&Arc<Gate>> {
+        by_name(&self.gates, name)
+    }
+
+    /// The methodology that is meant, likewise; only one that is enabled.
+    pub fn methodology(&self, name: &str) -> Option<&Arc<Methodology>> {
+        by_name(&self.methodologies, name).filter(|it| it.enabled)
+    }
+
+    /// The style that is meant, likewise; only one that is enabled.
+    pub fn style(&self, name: &str) -> Option<&Arc<Style>> {
+        by_name(&self.styles, name).filter(|it| it.enabled)
+    }
+
+    /// A script tool as a prompt sees it: its own first, then the shared ones.
+    pub fn script(&self, prompt: &str, id: &str) -> Option<&Arc<ScriptTool>> {
+        self.scripts
+            .get(&format!("{prompt}:{id}"))
+            .or_else(|| self.scripts.get(id))
+    }
+}
+
+fn by_name<'a, T>(all: &'a BTreeMap<String, Arc<T>>, name: &str) -> Option<&'a Arc<T>> {
+    all.get(name).or_else(|| {
+        let wanted = plain(name);
+        all.iter()
+            .find(|(id, _)| plain(id) == wanted)
+            .map(|(_, it)| it)
+    })
+}
+
+/// A name as people mix it up.
+fn plain(name: &str) -> String {
+    name.chars()
+        .map(|character| match character {
+            '-' | ' ' => '_',
+            other => other.to_ascii_lowercase(),
+        })
+        .collect()
+}

@@ -1,0 +1,1 @@
+//! The prompt engine, from outside.
