@@ -15,16 +15,25 @@ use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
     ASK_SPAN, Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners,
-    held::Doing,
+    held::Doing, registry::Entries,
 };
 
 /// One run of a tool.
 pub struct Call {
+    pub(crate) whole: Arc<Whole>,
+    /// Stands before the names of asks and notes, so that those of a tool that is run by a tool
+    /// are its own. Empty for the tool that was called.
+    pub(crate) prefix: String,
+}
+
+/// What a tool shares with the tools it runs.
+pub(crate) struct Whole {
     parts: Arc<Parts>,
+    pub(crate) tools: Arc<Entries>,
     listeners: Listeners,
     number: u64,
-    tool: &'static str,
-    caller: Caller,
+    pub(crate) tool: &'static str,
+    pub(crate) caller: Caller,
     doing: Doing,
     mind: OnceCell<Mind>,
     deadline: Instant,
@@ -58,7 +67,7 @@ pub(crate) struct Bill {
 }
 
 /// The progress told so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Said {
     done: f64,
     total: Option<f64>,
@@ -77,15 +86,19 @@ pub struct Thinking<T> {
 /// How much a sign of life adds to the progress: it must grow, and must not look like work.
 const SIGN_OF_LIFE: f64 = 0.001;
 
+/// Where a call happens: in which registry, for whom, as which call.
+pub(crate) struct Scene {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) tools: Arc<Entries>,
+    pub(crate) listeners: Listeners,
+    pub(crate) number: u64,
+    pub(crate) tool: &'static str,
+    pub(crate) caller: Caller,
+    pub(crate) doing: Doing,
+}
+
 impl Call {
-    pub(crate) fn new(
-        parts: Arc<Parts>,
-        listeners: Listeners,
-        (number, tool): (u64, &'static str),
-        (caller, doing): (Caller, Doing),
-        deadline: Instant,
-        journal: Option<Journal>,
-    ) -> Self {
+    pub(crate) fn new(scene: Scene, deadline: Instant, journal: Option<Journal>) -> Self {
         let (mind, notes) = match journal {
             Some(journal) => {
                 let client = Arc::new(ClientDriven::new(journal.replies));
@@ -93,44 +106,79 @@ impl Call {
             }
             None => (None, BTreeMap::new()),
         };
-        Self {
-            parts,
-            listeners,
-            number,
-            tool,
-            caller,
-            doing,
+        let whole = Whole {
+            parts: scene.parts,
+            tools: scene.tools,
+            listeners: scene.listeners,
+            number: scene.number,
+            tool: scene.tool,
+            caller: scene.caller,
+            doing: scene.doing,
             mind: OnceCell::new_with(mind),
             deadline,
             said: Mutex::default(),
             bill: Mutex::default(),
             notes: Mutex::new(notes),
+        };
+        Self {
+            whole: Arc::new(whole),
+            prefix: String::new(),
+        }
+    }
+
+    /// The call going on with its next leg: what was told and what was spent stays, what was found
+    /// and replied does not, for the next leg asks anew.
+    pub(crate) fn next_leg(&self, deadline: Instant) -> Self {
+        let whole = &self.whole;
+        let mind = match whole.mind.get() {
+            Some(Mind::Model(model)) => Some(Mind::Model(model.clone())),
+            Some(Mind::Client(_)) => Some(Mind::Client(Arc::default())),
+            None => None,
+        };
+        let said = whole.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = Whole {
+            parts: whole.parts.clone(),
+            tools: whole.tools.clone(),
+            listeners: whole.listeners.clone(),
+            number: whole.number,
+            tool: whole.tool,
+            caller: whole.caller.clone(),
+            doing: whole.doing.clone(),
+            mind: OnceCell::new_with(mind),
+            deadline,
+            said: Mutex::new(said.clone()),
+            bill: Mutex::new(self.bill()),
+            notes: Mutex::default(),
+        };
+        Self {
+            whole: Arc::new(next),
+            prefix: String::new(),
         }
     }
 
     /// What is remembered; for reading.
     pub fn store(&self) -> &dyn Store {
-        self.parts.store.as_ref()
+        self.whole.parts.store.as_ref()
     }
 
     /// The time.
     pub fn now(&self) -> Timestamp {
-        self.parts.clock.now()
+        self.whole.parts.clock.now()
     }
 
     /// A new id of the wanted kind.
     pub fn fresh<Id: From<String>>(&self) -> Id {
-        Id::from(self.parts.ids.fresh().to_string())
+        Id::from(self.whole.parts.ids.fresh().to_string())
     }
 
     /// How many tokens of earlier reasoning an ask may carry.
     pub fn context_tokens(&self) -> usize {
-        self.parts.bounds.context_tokens
+        self.whole.parts.bounds.context_tokens
     }
 
     /// `text`, if it says anything and is not too long for the settings.
     pub fn checked_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
-        let limit = self.parts.bounds.content_chars;
+        let limit = self.whole.parts.bounds.content_chars;
         if text.trim().is_empty() {
             let issue = Issue::new(field, "must not be empty").given(&text.into());
             return Err(ToolError::Invalid(vec![issue]));
@@ -150,6 +198,10 @@ impl Call {
         ask: Ask,
         from_plain: Option<fn(String) -> T>,
     ) -> Result<Thinking<T>, ToolError> {
+        let ask = Ask {
+            key: self.named(&ask.key),
+            ..ask
+        };
         let mind = self.mind().await;
         let thinker: &dyn Thinker = match mind {
             Mind::Model(model) => model.as_ref(),
@@ -160,7 +212,7 @@ impl Call {
             Mind::Model(_) => span(thinker.name()),
             Mind::Client(_) => Span::none(),
         };
-        let answer = ask_for(thinker, ask, from_plain, self.deadline)
+        let answer = ask_for(thinker, ask, from_plain, self.whole.deadline)
             .instrument(span.clone())
             .await;
         note_answer(&span, &answer);
@@ -209,23 +261,60 @@ impl Call {
     /// `found`, or what an earlier run of this call found under the same key. A model that replies
     /// between two runs has seen what the first one found; by the second the world has moved on.
     pub fn keep<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self
+            .whole
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let key = self.named(key);
         let earlier = notes
-            .get(key)
+            .get(&key)
             .and_then(|note| serde_json::from_value(note.clone()).ok());
         if let Some(earlier) = earlier {
             return earlier;
         }
         if let Ok(note) = serde_json::to_value(&found) {
-            notes.insert(key.to_owned(), note);
+            notes.insert(key, note);
         }
         found
     }
 
+    /// Whether a model can be asked during the call. If not, thinking suspends it.
+    pub async fn has_model(&self) -> bool {
+        matches!(self.mind().await, Mind::Model(_))
+    }
+
+    /// Whose call it is, as it is written down; nobody for whoever runs the program.
+    pub fn owner(&self) -> Option<String> {
+        self.whole.caller.principal.owner()
+    }
+
+    /// Ends when the client no longer wants the answer.
+    pub(crate) async fn cancelled(&self) {
+        self.whole.caller.cancelled.cancelled().await;
+    }
+
+    /// Whether nobody was asked to think, so that running again costs nothing.
+    pub(crate) fn asked_nobody(&self) -> bool {
+        self.whole.mind.get().is_none() || self.bill().spent.model_calls == 0
+    }
+
+    /// A name of an ask or a note, as the whole call knows it.
+    fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
     async fn mind(&self) -> &Mind {
-        self.mind
+        self.whole
+            .mind
             .get_or_init(|| async {
-                match self.parts.minds.choose(self.caller.mind.clone()).await {
+                match self
+                    .whole
+                    .parts
+                    .minds
+                    .choose(self.whole.caller.mind.clone())
+                    .await
+                {
                     Some(model) => Mind::Model(model),
                     None => Mind::Client(Arc::default()),
                 }
@@ -236,10 +325,14 @@ impl Call {
     /// What the client has to think about, and what to keep until it has, if it is the client who
     /// thinks.
     pub(crate) fn waits_for(&self) -> Option<(Vec<Ask>, Journal)> {
-        let Mind::Client(client) = self.mind.get()? else {
+        let Mind::Client(client) = self.whole.mind.get()? else {
             return None;
         };
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let notes = self
+            .whole
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let journal = Journal {
             replies: client.replies().clone(),
             notes: notes.clone(),
@@ -248,7 +341,11 @@ impl Call {
     }
 
     fn charge(&self, thinker: &str, replies: &[Reply]) {
-        let mut bill = self.bill.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bill = self
+            .whole
+            .bill
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         for reply in replies {
             let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
             bill.pipe = Some(pipe);
@@ -258,14 +355,14 @@ impl Call {
 
     /// Tells the listeners that a model was asked. A client that thinks between calls was not.
     fn asked(&self, provider: &str, at: Instant, error: Option<&str>, replies: &[Reply]) {
-        if matches!(self.mind.get(), Some(Mind::Client(_)) | None) {
+        if matches!(self.whole.mind.get(), Some(Mind::Client(_)) | None) {
             return;
         }
         let mut spent = Spent::default();
         for reply in replies {
             add(&mut spent, reply);
         }
-        self.listeners.tell(Event::Asked {
+        self.whole.listeners.tell(Event::Asked {
             provider,
             took: at.elapsed(),
             error,
@@ -282,13 +379,18 @@ impl Call {
         ) {
             return;
         }
-        let mut bill = self.bill.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bill = self
+            .whole
+            .bill
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         bill.pipe.get_or_insert_with(|| thinker.to_owned());
         bill.spent.model_calls += 1;
     }
 
     pub(crate) fn bill(&self) -> Bill {
-        self.bill
+        self.whole
+            .bill
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -297,11 +399,15 @@ impl Call {
     /// Tells the client how far the call has come.
     pub fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let update = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut said = self
+                .whole
+                .said
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             said.done = done.max(said.done + SIGN_OF_LIFE);
             said.total = total;
             message.clone_into(&mut said.message);
-            self.doing.say(message);
+            self.whole.doing.say(message);
             said.update()
         };
         self.tell(update);
@@ -309,12 +415,14 @@ impl Call {
 
     fn tell(&self, update: Progress) {
         let running = Running {
-            id: self.number,
-            tool: self.tool,
-            principal: &self.caller.principal,
+            id: self.whole.number,
+            tool: self.whole.tool,
+            principal: &self.whole.caller.principal,
         };
-        self.listeners.tell(Event::Progressed(&running, &update));
-        if let Some(hears) = &self.caller.progress {
+        self.whole
+            .listeners
+            .tell(Event::Progressed(&running, &update));
+        if let Some(hears) = &self.whole.caller.progress {
             hears(update);
         }
     }
@@ -322,7 +430,11 @@ impl Call {
     /// Tells the client that the call still runs, so that it does not give up.
     pub(crate) fn sign_of_life(&self) {
         let update = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut said = self
+                .whole
+                .said
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             said.done += SIGN_OF_LIFE;
             if said.message.is_empty() {
                 "working".clone_into(&mut said.message);

@@ -18,11 +18,11 @@ use crate::{
     CALL_SPAN, Call, Caller, Event, Outcome, Principal, Progress, Registry, ToolError, Touched,
     TraceContext,
     call::{Bill, Journal},
-    held::{self, Hold, Kept, Work},
+    held::{self, Hold, Kept},
     record::Begun,
     registry::{Action, Entry},
     suspend::Resumption,
-    tool::AnyTool,
+    tool::{AnyTool, Ran},
 };
 
 /// How often a call that says nothing gives a sign of life. Clients give up after 60 s of
@@ -85,12 +85,12 @@ impl From<Ask> for AskForClient {
 }
 
 /// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
-struct Run<'a> {
-    entry: &'a Entry,
-    tool: &'a dyn AnyTool,
-    arguments: Value,
-    journal: Option<Journal>,
-    suspended: Option<Box<Suspension>>,
+pub(crate) struct Run<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) tool: &'a dyn AnyTool,
+    pub(crate) arguments: Value,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) suspended: Option<Box<Suspension>>,
 }
 
 impl Registry {
@@ -197,59 +197,13 @@ impl Registry {
         }
     }
 
-    async fn run(
-        &self,
-        mut run: Run<'_>,
-        begun: Begun,
-        caller: Caller,
-        hold: &Hold,
-    ) -> Result<Answer, ToolError> {
-        let deadline = begun.instant + self.time_limit(run.entry);
-        let cancelled = caller.cancelled.clone();
-        if hold.may_be_handed_over {
-            hold.runs(Work {
-                suspended: run.suspended.as_ref().map(|it| it.id.clone()),
-                tool: run.entry.about.name,
-                arguments: run.arguments.clone(),
-                journal: json!(run.journal.clone().unwrap_or_default()),
-                begun: run.suspended.as_ref().map_or(begun.at, |it| it.created_at),
-                owner: begun.principal.owner(),
-            })
-            .await;
-        }
-        let call = Call::new(
-            self.parts.clone(),
-            self.listeners.clone(),
-            (begun.number, begun.tool),
-            (caller, hold.doing.clone()),
-            deadline,
-            run.journal.take(),
-        );
-        let work = async {
-            let outcome = tokio::select! {
-                biased;
-                () = cancelled.cancelled() => Err(ToolError::Cancelled),
-                outcome = self.guarded(run.entry, deadline, self.in_its_place(&run, &call)) => outcome,
-            };
-            // From here on it is not cancelled: what is committed is answered.
-            let kept = hold.ending().await;
-            self.finish(run, begun, &call, kept, outcome).await
-        };
-        tokio::select! {
-            answer = work => answer,
-            () = give_signs_of_life(&call) => Err(ToolError::Internal),
-            // It is another's by now, and so is the answer.
-            id = self.keep_running(hold) => self.ended_answer(&id).await,
-        }
-    }
-
-    fn time_limit(&self, entry: &Entry) -> Duration {
+    pub(crate) fn time_limit(&self, entry: &Entry) -> Duration {
         let most = self.parts.bounds.call_time;
         entry.about.limits.time.map_or(most, |own| own.min(most))
     }
 
     /// Does `work` until the deadline; a panic in it is an error of this call alone.
-    async fn guarded<T>(
+    pub(crate) async fn guarded<T>(
         &self,
         entry: &Entry,
         deadline: Instant,
@@ -271,7 +225,7 @@ impl Registry {
     }
 
     /// Waits for a place among the running calls, then runs the tool.
-    async fn in_its_place(&self, run: &Run<'_>, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    pub(crate) async fn in_its_place(&self, run: &Run<'_>, call: &Call) -> Result<Ran, ToolError> {
         let _own = match &run.entry.running {
             Some(running) => Some(self.place(running).await?),
             None => None,
@@ -296,16 +250,21 @@ impl Registry {
 
     /// Commits what the run came to, and gives the answer. `kept` is where a call is kept that was
     /// handed over.
-    async fn finish(
+    pub(crate) async fn finish(
         &self,
-        run: Run<'_>,
-        begun: Begun,
+        run: &Run<'_>,
+        begun: &Begun,
         call: &Call,
         kept: Option<Kept>,
         outcome: Result<Outcome<Value>, ToolError>,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<Answer, Ending> {
         let bill = call.bill();
         let handed_over = kept.as_ref().map(|kept| kept.id.clone());
+        let failed = |error| Ending {
+            error,
+            handed_over: handed_over.clone(),
+            may_run_again: false,
+        };
         let earlier = kept.or_else(|| run.suspended.as_deref().map(Kept::of));
         let (answer, session, mut changes) = match outcome {
             Ok(outcome) => {
@@ -319,15 +278,10 @@ impl Registry {
             }
             Err(ToolError::Think(ThinkError::Pending)) => {
                 let owner = begun.principal.owner();
-                let suspended =
-                    self.suspend(run.entry, run.arguments, earlier.clone(), owner, call);
-                let (needs, suspension) = match suspended {
-                    Ok(suspended) => suspended,
-                    Err(error) => {
-                        self.record_failure(begun, &error, bill, handed_over).await;
-                        return Err(error);
-                    }
-                };
+                let arguments = run.arguments.clone();
+                let (needs, suspension) = self
+                    .suspend(run.entry, arguments, earlier.clone(), owner, call)
+                    .map_err(failed)?;
                 let changes = suspension.map(Change::Suspend);
                 (
                     Answer::NeedsReply(needs),
@@ -335,17 +289,14 @@ impl Registry {
                     changes.into_iter().collect(),
                 )
             }
-            Err(error) => {
-                self.record_failure(begun, &error, bill, handed_over).await;
-                return Err(error);
-            }
+            Err(error) => return Err(failed(error)),
         };
         let output = match &answer {
             Answer::Done(output) => output.clone(),
             Answer::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
         let touched = self.touched(&changes, session.as_ref());
-        let record = self.record(&begun, bill.clone(), session, Ok(output));
+        let record = self.record(begun, bill.clone(), session, Ok(output));
         if changes.is_empty() {
             self.records.later(&self.parts.store, record);
             begun.end(None, &bill.spent);
@@ -363,17 +314,18 @@ impl Registry {
             // Someone else resumed the same call and was first: theirs is the answer.
             (Err(StoreError::AlreadyEnded), Some(earlier)) => {
                 begun.end(None, &bill.spent);
-                self.ended_answer(&earlier.id).await
+                self.ended_answer(&earlier.id).await.map_err(failed)
             }
-            (Err(error), _) => {
-                let error = ToolError::from(error);
-                self.record_failure(begun, &error, bill, handed_over).await;
-                Err(error)
-            }
+            (Err(StoreError::Conflict { reason }), None) => Err(Ending {
+                error: StoreError::Conflict { reason }.into(),
+                handed_over,
+                may_run_again: true,
+            }),
+            (Err(error), _) => Err(failed(error.into())),
         }
     }
 
-    async fn ended_answer(&self, id: &SuspensionId) -> Result<Answer, ToolError> {
+    pub(crate) async fn ended_answer(&self, id: &SuspensionId) -> Result<Answer, ToolError> {
         let suspension = self.parts.store.suspension(id).await?;
         match suspension.map(|it| (it.outcome, it.failed)) {
             Some((Some(outcome), false)) => Ok(Answer::Done(outcome)),
@@ -383,7 +335,7 @@ impl Registry {
     }
 
     /// What changes that are about to be kept mean for addresses, each once.
-    fn touched(&self, changes: &[Change], session: Option<&SessionId>) -> Vec<Touched> {
+    pub(crate) fn touched(&self, changes: &[Change], session: Option<&SessionId>) -> Vec<Touched> {
         let mut touched = Vec::new();
         for family in self.resources() {
             for change in changes {
@@ -395,6 +347,27 @@ impl Registry {
             }
         }
         touched
+    }
+}
+
+/// Why a run came to no answer.
+pub(crate) struct Ending {
+    pub(crate) error: ToolError,
+    /// Where it is kept, if it was handed over.
+    pub(crate) handed_over: Option<SuspensionId>,
+    /// Whether others changed what it read, and nothing of it is kept anywhere.
+    pub(crate) may_run_again: bool,
+}
+
+impl Ending {
+    /// Others were faster.
+    pub(crate) fn overtaken() -> Self {
+        let reason = "others changed the same meanwhile".to_owned();
+        Self {
+            error: StoreError::Conflict { reason }.into(),
+            handed_over: None,
+            may_run_again: true,
+        }
     }
 }
 
@@ -426,7 +399,7 @@ fn span(tool: &'static str, caller: &Caller) -> Span {
 }
 
 /// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
-fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
+pub(crate) fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
     if matches!(entry.action, Action::Resume) || principal.scope.allows(entry.about.name) {
         return Ok(());
     }
@@ -455,7 +428,7 @@ async fn give_signs_of_waiting(caller: &Caller) {
 }
 
 /// Never ends.
-async fn give_signs_of_life(call: &Call) {
+pub(crate) async fn give_signs_of_life(call: &Call) {
     tokio::time::sleep(FIRST_SIGN_OF_LIFE).await;
     loop {
         call.sign_of_life();

@@ -83,7 +83,7 @@ struct Held {
 }
 
 /// That a call runs here. Dropped when it is over, however it came to an end.
-struct Presence {
+pub(crate) struct Presence {
     id: SuspensionId,
     calls: Arc<Mutex<HashMap<SuspensionId, Held>>>,
     _tell: watch::Sender<()>,
@@ -192,7 +192,7 @@ pub(crate) struct Hold {
     pub(crate) may_be_handed_over: bool,
     /// Ends the call.
     stop: CancellationToken,
-    stage: AsyncMutex<Stage>,
+    pub(crate) stage: AsyncMutex<Stage>,
     pub(crate) doing: Doing,
 }
 
@@ -226,7 +226,7 @@ pub(crate) struct Work {
 }
 
 #[derive(Default)]
-enum Stage {
+pub(crate) enum Stage {
     /// Not known yet what is to be run.
     #[default]
     Preparing,
@@ -245,6 +245,16 @@ enum Stage {
         #[expect(dead_code, reason = "there until the call is over")]
         here: Option<Presence>,
     },
+}
+
+impl Stage {
+    /// Where the call is kept and until when it is believed to run, if it was handed over.
+    pub(crate) fn kept(&self) -> Option<(Kept, Option<Timestamp>)> {
+        match self {
+            Self::RunsOn { kept, until, .. } => Some((kept.clone(), Some(*until))),
+            _ => None,
+        }
+    }
 }
 
 /// What came of handing a call over.

@@ -17,7 +17,9 @@ mod find;
 mod gate;
 mod held;
 mod left;
+mod leg;
 mod menu;
+mod nested;
 mod principal;
 mod record;
 mod registry;
@@ -42,5 +44,5 @@ pub use resource::{
 };
 pub use schema::answer_schema;
 pub use suspend::RESUME;
-pub use tool::{About, Annotations, Limits, Outcome, Tool};
+pub use tool::{About, Annotations, Limits, Outcome, SAID, Tool};
 pub use trace::{ASK_SPAN, CALL_SPAN, TraceContext};

@@ -8,7 +8,7 @@ use crate::{Choices, Contents, Desk, ToolError, Typed};
 /// One family of prompts. Names do not overlap between families.
 pub trait Menu: Send + Sync {
     /// What there is, in the order it is shown.
-    fn list(&self) -> Vec<Dish>;
+    fn list(&self) -> BoxFuture<'_, Vec<Dish>>;
 
     /// The prompt of that name with its arguments filled in; `None` if it is not one of this
     /// family's.

@@ -73,7 +73,7 @@ impl Default for Bounds {
 /// The tools of a server, in the order they are listed.
 pub struct Registry {
     pub(crate) parts: Arc<Parts>,
-    entries: Vec<Entry>,
+    pub(crate) entries: Arc<Entries>,
     pub(crate) running: Semaphore,
     pub(crate) waiting: Semaphore,
     pub(crate) listeners: Listeners,
@@ -120,7 +120,10 @@ impl Registry {
         Self {
             running: Semaphore::new(bounds.running_calls),
             waiting: Semaphore::new(bounds.waiting_calls),
-            entries: vec![Entry::new(Resume::about(), Action::Resume)],
+            entries: Arc::new(Entries(vec![Arc::new(Entry::new(
+                Resume::about(),
+                Action::Resume,
+            ))])),
             parts: Arc::new(parts),
             listeners: Listeners::default(),
             resources: Vec::new(),
@@ -182,14 +185,15 @@ impl Registry {
     /// last.
     pub fn with(mut self, tool: impl Tool) -> Self {
         let entry = Entry::new(tool.about(), Action::Run(Box::new(tool)));
-        let last = self.entries.len().saturating_sub(1);
-        self.entries.insert(last, entry);
+        let entries = &mut Arc::make_mut(&mut self.entries).0;
+        let last = entries.len().saturating_sub(1);
+        entries.insert(last, Arc::new(entry));
         self
     }
 
     /// The tools, in their order.
     pub fn list(&self) -> impl Iterator<Item = Listing<'_>> {
-        self.entries.iter().map(Entry::listing)
+        self.entries.0.iter().map(|entry| entry.listing())
     }
 
     /// The tool of that name.
@@ -203,13 +207,25 @@ impl Registry {
     }
 
     pub(crate) fn entry(&self, name: &str) -> Result<&Entry, ToolError> {
-        self.entries
-            .iter()
-            .find(|entry| entry.about.name == name)
-            .ok_or_else(|| ToolError::UnknownTool {
+        self.entries.find(name)
+    }
+}
+
+/// The tools, shared with the calls that run.
+#[derive(Clone)]
+pub(crate) struct Entries(Vec<Arc<Entry>>);
+
+impl Entries {
+    /// The one of that name.
+    pub(crate) fn find(&self, name: &str) -> Result<&Entry, ToolError> {
+        let found = self.0.iter().find(|entry| entry.about.name == name);
+        found.map(AsRef::as_ref).ok_or_else(|| {
+            let names = self.0.iter().map(|entry| entry.about.name);
+            ToolError::UnknownTool {
                 name: deliberate_core::cut_to_chars(name, 80),
-                nearest: nearest(name, self.entries.iter().map(|entry| entry.about.name)),
-            })
+                nearest: nearest(name, names),
+            }
+        })
     }
 }
 

@@ -14,7 +14,10 @@ use crate::{Call, Issue, ToolError};
 ///
 /// `run` reads what it needs, asks the model, and returns its answer with the changes it wants.
 /// It must write nothing and cause nothing outside itself: the gate may drop it at any await,
-/// and may run it again from its start with the same input.
+/// and may run it again from its start with the same input. A tool whose very work is outside (it
+/// changes files) asks no model, returns no changes, and does its work in one go.
+///
+/// An answer that has a field [`SAID`] is meant to be read: a client is given that text as it is.
 pub trait Tool: Send + Sync + 'static {
     /// What it is called with.
     type Input: DeserializeOwned + JsonSchema + Send;
@@ -30,6 +33,12 @@ pub trait Tool: Send + Sync + 'static {
         input: Self::Input,
         call: &Call,
     ) -> impl Future<Output = Result<Outcome<Self::Output>, ToolError>> + Send;
+
+    /// What to call it with next, if its work is not at its end: the gate keeps the changes so
+    /// far, then runs it again, for the same caller. What it had to say until then is not told.
+    fn goes_on(&self, _output: &Self::Output) -> Option<Value> {
+        None
+    }
 }
 
 /// What a client should know of a tool before calling it.
@@ -112,15 +121,22 @@ pub struct Outcome<T> {
     pub session: Option<SessionId>,
 }
 
+/// The field of an answer that is told as text, where other answers are told as JSON.
+pub const SAID: &str = "said";
+
+/// What a leg of a call came to.
+pub(crate) struct Ran {
+    pub(crate) outcome: Outcome<Value>,
+    /// What the next leg is called with, if there is one.
+    pub(crate) next: Option<Value>,
+}
+
 /// A tool whose types are forgotten, as the registry holds it.
 pub(crate) trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
-    fn run<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Call,
-    ) -> BoxFuture<'a, Result<Outcome<Value>, ToolError>>;
+    fn run<'a>(&'a self, arguments: Value, call: &'a Call)
+    -> BoxFuture<'a, Result<Ran, ToolError>>;
 }
 
 impl<T: Tool> AnyTool for T {
@@ -136,20 +152,22 @@ impl<T: Tool> AnyTool for T {
         &'a self,
         arguments: Value,
         call: &'a Call,
-    ) -> BoxFuture<'a, Result<Outcome<Value>, ToolError>> {
+    ) -> BoxFuture<'a, Result<Ran, ToolError>> {
         Box::pin(async move {
             let input = serde_json::from_value(arguments)
                 .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
             let outcome = Tool::run(self, input, call).await?;
+            let next = self.goes_on(&outcome.output);
             let output = serde_json::to_value(outcome.output).map_err(|error| {
                 tracing::error!(%error, "a tool's answer can't be written as JSON");
                 ToolError::Internal
             })?;
-            Ok(Outcome {
+            let outcome = Outcome {
                 output,
                 changes: outcome.changes,
                 session: outcome.session,
-            })
+            };
+            Ok(Ran { outcome, next })
         })
     }
 }

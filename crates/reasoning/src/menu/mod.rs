@@ -177,8 +177,8 @@ const ENTRIES: &[Entry] = &[
 ];
 
 impl Menu for Modes {
-    fn list(&self) -> Vec<Dish> {
-        ENTRIES.iter().map(Entry::dish).collect()
+    fn list(&self) -> BoxFuture<'_, Vec<Dish>> {
+        Box::pin(async { ENTRIES.iter().map(Entry::dish).collect() })
     }
 
     fn get<'a>(

@@ -1,6 +1,6 @@
 //! A call's end, as MCP puts it.
 
-use deliberate_toolkit::{Answer, ToolError};
+use deliberate_toolkit::{Answer, SAID, ToolError};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
@@ -45,7 +45,8 @@ fn bounded(output: Value, most_bytes: usize) -> CallToolResult {
              are allowed. Ask for less at once, such as a smaller limit."
         ))]);
     }
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    let said = output.get(SAID).and_then(Value::as_str).map(str::to_owned);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(said.unwrap_or(text))]);
     result.structured_content = Some(output);
     result
 }

@@ -230,7 +230,7 @@ impl ServerHandler for Face {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        shelf::prompts::list(&self.registry, page, &context)
+        shelf::prompts::list(&self.registry, page, &context).await
     }
 
     async fn get_prompt(

@@ -65,7 +65,7 @@ async fn of_prompt(name: &str, typed: Typed<'_>, desk: Desk<'_>) -> Result<Choic
             return choices.map_err(|error| general(&error));
         }
     }
-    Err(prompts::unknown(desk.registry, name))
+    Err(prompts::unknown(desk.registry, name).await)
 }
 
 async fn of_template(uri: &str, typed: Typed<'_>, desk: Desk<'_>) -> Result<Choices, ErrorData> {

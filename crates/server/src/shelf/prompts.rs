@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{cut_to_chars, nearest};
-use deliberate_toolkit::{Desk, Dish, Menu, Registry, Said, Served, Speaker, Utterance};
+use deliberate_toolkit::{Desk, Dish, Registry, Said, Served, Speaker, Utterance};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::principal::principal;
 
-pub(crate) fn list(
+pub(crate) async fn list(
     registry: &Registry,
     page: Option<PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
@@ -28,7 +28,7 @@ pub(crate) fn list(
         return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
     }
     let principal = principal(context);
-    let mut dishes = dishes(registry);
+    let mut dishes = dishes(registry).await;
     dishes.retain(|dish| principal.scope.allows(&dish.leads_to));
     let (dishes, next) = List::Prompts.cut(dishes, page, |dish| &dish.name)?;
     let prompts = dishes.into_iter().map(prompt).collect();
@@ -60,18 +60,22 @@ pub(crate) async fn get(
                 return Ok(GetPromptResponse::Complete(result(served)));
             }
         }
-        Err(unknown(registry, &request.name))
+        Err(unknown(registry, &request.name).await)
     })
     .await
 }
 
-fn dishes(registry: &Registry) -> Vec<Dish> {
-    registry.menus().flat_map(Menu::list).collect()
+async fn dishes(registry: &Registry) -> Vec<Dish> {
+    let mut dishes = Vec::new();
+    for menu in registry.menus() {
+        dishes.extend(menu.list().await);
+    }
+    dishes
 }
 
 /// The answer to a prompt that is not there.
-pub(super) fn unknown(registry: &Registry, name: &str) -> ErrorData {
-    let dishes = dishes(registry);
+pub(super) async fn unknown(registry: &Registry, name: &str) -> ErrorData {
+    let dishes = dishes(registry).await;
     let hint = match nearest(name, dishes.iter().map(|dish| dish.name.as_str())) {
         Some(meant) => format!("Did you mean {meant}?"),
         None => "List the prompts to see their names.".to_owned(),
