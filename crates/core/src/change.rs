@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::{
     Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Score, Session, SessionId, StateSnapshot, Suspension,
-    SuspensionId, Thought, Timestamp,
+    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, RunState, Score, Session, SessionId,
+    StateSnapshot, Suspension, SuspensionId, Thought, Timestamp,
 };
 
 /// One change to what is remembered. Changes are made in the order given, so a session comes
@@ -120,6 +120,38 @@ pub enum Change {
         seen: Option<Timestamp>,
         /// Until when.
         until: Timestamp,
+    },
+    /// A run of a chain begins, with no events yet whatever it says. Refused if one of its id or of
+    /// its base and number was begun before.
+    BeginRun(Run),
+    /// Something happened in a run, which comes to this by it. Refused unless the run is open and
+    /// the event is the one that follows its newest, so that of several who go on with a run at
+    /// once one does.
+    AddRunEvent {
+        /// What happened.
+        event: RunEvent,
+        /// Whether the run goes on.
+        state: RunState,
+        /// The step it has come to.
+        at_step: u32,
+    },
+    /// Of the ended runs of a base only the newest stay. Open ones stay and do not count.
+    ForgetRuns {
+        /// The base.
+        base: String,
+        /// How many stay.
+        keep: u32,
+    },
+    /// A run and its events are deleted.
+    DeleteRun(RunId),
+    /// A setting of the prompt engine is another one, or none. Refused if there would be too many.
+    SetState {
+        /// Its name.
+        key: String,
+        /// What it is from now on.
+        value: Option<Value>,
+        /// When.
+        at: Timestamp,
     },
     /// A call is recorded. Its session may be one that was never made.
     AddInvocation(Invocation),

@@ -97,4 +97,6 @@ id! {
     InvocationId,
     /// Names a [`crate::Suspension`].
     SuspensionId,
+    /// Names a [`crate::Run`].
+    RunId,
 }

@@ -1,8 +1,9 @@
-//! What Deliberate talks about: sessions, thoughts, branches, checkpoints, graphs, and the
-//! changes a tool makes to them. Pure data and rules; no input or output of any kind, no
+//! What Deliberate talks about: sessions, thoughts, branches, checkpoints, graphs, runs of
+//! chains, and the changes a tool makes to them. Pure data and rules; no input or output of any kind, no
 //! knowledge of tools, models, databases or protocols.
 
 mod branch;
+mod chain;
 mod change;
 mod checkpoint;
 mod clock;
@@ -20,12 +21,13 @@ mod thought;
 mod time;
 
 pub use branch::{Branch, BranchState, CrossRef, RefKind};
+pub use chain::{Run, RunEvent, RunState};
 pub use change::{Change, NodeMarks, Requirement};
 pub use checkpoint::{Checkpoint, CheckpointKind, StateSnapshot};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};
 pub use ids::{
-    BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, SessionId,
+    BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, Spent};

@@ -13,6 +13,6 @@ pub mod sqlite;
 
 pub use error::StoreError;
 pub use store::{
-    BranchEntry, Finding, Found, Moved, Page, Search, SessionEntry, State, Store, StoreFuture,
-    WayBack, Which,
+    BranchEntry, Finding, Found, Moved, Page, RunFilter, Search, SessionEntry, State, Store,
+    StoreFuture, Usage, WayBack, Which,
 };

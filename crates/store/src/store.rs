@@ -1,11 +1,14 @@
 //! The contract every backend keeps.
 
+use std::collections::BTreeMap;
+
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, Mode, NodeId, Session, SessionId, StateSnapshot, Suspension,
-    SuspensionId, Thought, ThoughtId, Timestamp,
+    GraphNode, Invocation, Mode, NodeId, Run, RunEvent, RunId, RunState, Session, SessionId,
+    StateSnapshot, Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 use crate::StoreError;
 
@@ -164,6 +167,39 @@ pub trait Store: Send + Sync {
     /// Thoughts and nodes that hold all the words, best match first, set aside or not.
     fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>>;
 
+    /// The run of that id.
+    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<Run>>;
+
+    /// The run of that id and all that happened in it, in order, as they were at one moment.
+    fn run_with_events<'a>(
+        &'a self,
+        id: &'a RunId,
+    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>>;
+
+    /// Runs, the last changed first, with `null` for their plans.
+    fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>>;
+
+    /// The run of that base with the highest number.
+    fn newest_run<'a>(&'a self, base: &'a str) -> StoreFuture<'a, Option<RunId>>;
+
+    /// The highest number among the runs of that base, 0 if there is none. A number that was the
+    /// highest is free again once its run is deleted.
+    fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64>;
+
+    /// What was set in the prompt engine. No more is kept than [`Page::MOST`].
+    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>>;
+
+    /// How much each tool was used, by calls not older than this; the most used first.
+    fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>>;
+
+    /// Records of a tool's calls that are not older than this, by when they began, newest first.
+    fn invocations_of<'a>(
+        &'a self,
+        tool: &'a str,
+        since: Option<Timestamp>,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Invocation>>;
+
     /// Where it is and how much is in it.
     fn state(&self) -> StoreFuture<'_, State>;
 
@@ -244,6 +280,32 @@ pub struct Moved {
     pub branches: u64,
     /// Nodes of graphs.
     pub nodes: u64,
+}
+
+/// Which runs a list holds: those that all of this is true of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only of this base.
+    pub base: Option<String>,
+    /// Only in this state.
+    pub state: Option<RunState>,
+    /// Only of this owner; `Some(None)` is those that are nobody's.
+    pub owner: Option<Option<String>>,
+}
+
+/// How much a tool was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// The tool.
+    pub tool: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// How many of those failed.
+    pub failed: u64,
+    /// How long they took together, in milliseconds.
+    pub total_ms: u64,
+    /// How long the longest took.
+    pub most_ms: u64,
 }
 
 /// What to look for.

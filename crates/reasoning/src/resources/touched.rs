@@ -73,6 +73,11 @@ pub(super) fn by(change: &Change, session: Option<&SessionId>) -> Vec<Touched> {
         | Change::Suspend(_)
         | Change::EndSuspension { .. }
         | Change::RunOn { .. }
+        | Change::BeginRun(_)
+        | Change::AddRunEvent { .. }
+        | Change::ForgetRuns { .. }
+        | Change::DeleteRun(_)
+        | Change::SetState { .. }
         | Change::AddInvocation(_) => return touched,
     }
     // Every one of these shows in the list as a later time or another count.

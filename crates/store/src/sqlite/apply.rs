@@ -2,14 +2,13 @@
 //! database are what a commit costs.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, CrossRef, Graph, GraphEdge, GraphId, GraphNode,
-    Invocation, NodeId, NodeMarks, Requirement, Session, SessionId, StateSnapshot, Thought,
-    Timestamp,
+    Branch, BranchId, BranchState, Change, CrossRef, Invocation, Requirement, Session, SessionId,
+    StateSnapshot, Thought, Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::{epochs, rows::query_error, suspensions};
+use super::{epochs, graphs, rows::query_error, runs, suspensions};
 use crate::StoreError;
 
 pub(super) type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
@@ -40,8 +39,7 @@ pub(super) async fn apply(
             continue;
         };
         let touched = run(connection, statement).await?;
-        // Recording a call twice is recording it once.
-        if touched == 0 && !matches!(change, Change::AddInvocation(_)) {
+        if touched == 0 && !may_touch_nothing(change) {
             return Err(untouched(change));
         }
         if let Some(consequence) = consequence(change) {
@@ -62,6 +60,14 @@ pub(super) async fn run(
     Ok(done.rows_affected())
 }
 
+/// Recording a call twice is recording it once, and what is gone need not be taken away.
+fn may_touch_nothing(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::AddInvocation(_) | Change::ForgetRuns { .. } | Change::SetState { value: None, .. }
+    )
+}
+
 /// Why a change met no row: what it is about is gone, or had ended.
 fn untouched(change: &Change) -> StoreError {
     match change {
@@ -79,6 +85,9 @@ fn untouched(change: &Change) -> StoreError {
         | Change::AddEdge(_) => StoreError::Conflict {
             reason: "what it builds on was set aside or deleted".to_owned(),
         },
+        Change::BeginRun(_) => runs::conflict(runs::BEGUN),
+        Change::AddRunEvent { .. } => runs::conflict(runs::WENT_ON),
+        Change::SetState { .. } => runs::conflict(runs::STATE_FULL),
         _ => StoreError::Conflict {
             reason: "what it changes is not there".to_owned(),
         },
@@ -193,15 +202,15 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
         Change::AddCrossRef(reference) => add_cross_ref(reference),
         Change::AddCheckpoint(checkpoint) => epochs::add_checkpoint(checkpoint),
         Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
-        Change::AddGraph(graph) => add_graph(graph),
-        Change::AddNode(node) => add_node(node),
-        Change::MarkNode { id, marks, at } => mark_node(id, marks, *at),
+        Change::AddGraph(graph) => graphs::add_graph(graph),
+        Change::AddNode(node) => graphs::add_node(node),
+        Change::MarkNode { id, marks, at } => graphs::mark_node(id, marks, *at),
         Change::PruneNodes {
             graph_id,
             nodes,
             at,
-        } => prune(graph_id, nodes, *at),
-        Change::AddEdge(edge) => add_edge(edge),
+        } => graphs::prune(graph_id, nodes, *at),
+        Change::AddEdge(edge) => graphs::add_edge(edge),
         Change::Suspend(suspension) => suspensions::suspend(suspension),
         Change::RunOn { id, seen, until } => suspensions::run_on(id, *seen, *until),
         Change::EndSuspension {
@@ -209,6 +218,15 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
             outcome,
             failed,
         } => suspensions::end(id, outcome, *failed),
+        Change::BeginRun(run) => runs::begin(run),
+        Change::AddRunEvent {
+            event,
+            state,
+            at_step,
+        } => runs::add_event(event, *state, *at_step),
+        Change::ForgetRuns { base, keep } => runs::forget(base, *keep),
+        Change::DeleteRun(id) => runs::delete(id),
+        Change::SetState { key, value, at } => runs::set_state(key, value.as_ref(), *at),
         Change::AddInvocation(invocation) => record(invocation),
     })
 }
@@ -217,7 +235,7 @@ pub(super) fn reference<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
     id.map(AsRef::as_ref)
 }
 
-fn text(value: Option<&Value>) -> Option<String> {
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
     value.map(ToString::to_string)
 }
 
@@ -337,109 +355,6 @@ fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
     .bind(snapshot.description.as_deref())
     .bind(snapshot.data.to_string())
     .bind(snapshot.created_at.as_micros())
-}
-
-fn add_graph(graph: &Graph) -> Statement<'_> {
-    sqlx::query(
-        "INSERT INTO graphs (id, session_id, problem, config, created_at, updated_at, epoch) \
-         SELECT $1, s.id, $3, $4, $5, $6, s.epoch FROM sessions s WHERE s.id = $2; \
-         UPDATE sessions SET updated_at = max(updated_at, $6) WHERE id = $2",
-    )
-    .bind(graph.id.as_str())
-    .bind(graph.session_id.as_str())
-    .bind(graph.problem.as_deref())
-    .bind(graph.config.to_string())
-    .bind(graph.created_at.as_micros())
-    .bind(graph.updated_at.as_micros())
-}
-
-/// The node, and the times of its graph and session.
-fn add_node(node: &GraphNode) -> Statement<'_> {
-    sqlx::query(
-        "INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, score, depth, \
-         is_active, is_terminal, created_at, metadata, pruned, epoch, value_epoch) \
-         SELECT $1, g.id, s.id, $4, $5, $6, $7, $8, $9, $10, $11, $12, s.epoch, s.epoch \
-         FROM graphs g, sessions s WHERE g.id = $2 AND s.id = $3 AND g.set_aside = 0; \
-         UPDATE graphs SET updated_at = max(updated_at, $10) \
-         WHERE id = $2 AND changes() > 0; \
-         UPDATE sessions SET updated_at = max(updated_at, $10) WHERE id = $3 AND changes() > 0",
-    )
-    .bind(node.id.as_str())
-    .bind(node.graph_id.as_str())
-    .bind(node.session_id.as_str())
-    .bind(&node.content)
-    .bind(node.node_type.as_str())
-    .bind(node.score.map(deliberate_core::Score::get))
-    .bind(node.depth)
-    .bind(node.is_active)
-    .bind(node.is_terminal)
-    .bind(node.created_at.as_micros())
-    .bind(text(node.metadata.as_ref()))
-    .bind(node.pruned)
-}
-
-/// Parts of a node, and the times of its graph and session. What it was is kept if that was in an
-/// earlier epoch. Metadata that is no object (imported nodes may carry anything) becomes a field.
-fn mark_node<'q>(id: &'q NodeId, marks: &'q NodeMarks, at: Timestamp) -> Statement<'q> {
-    sqlx::query(concat!(
-        epochs::keep_earlier!("node", "id = $1 AND set_aside = 0 AND pruned = 0"),
-        "UPDATE graph_nodes SET score = coalesce($2, score), \
-         is_active = coalesce($3, is_active), is_terminal = coalesce($4, is_terminal), \
-         metadata = CASE WHEN json_type($5) IS NOT 'object' THEN metadata \
-         WHEN json_type(coalesce(metadata, '{}')) = 'object' \
-         THEN json_patch(coalesce(metadata, '{}'), $5) \
-         ELSE json_patch(json_object('earlier', json(metadata)), $5) END, \
-         value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
-         WHERE id = $1 AND set_aside = 0 AND pruned = 0; \
-         UPDATE graphs SET updated_at = max(updated_at, $6) \
-         WHERE id = (SELECT graph_id FROM graph_nodes WHERE id = $1) AND changes() > 0; \
-         UPDATE sessions SET updated_at = max(updated_at, $6) \
-         WHERE id = (SELECT session_id FROM graph_nodes WHERE id = $1) AND changes() > 0",
-    ))
-    .bind(id.as_str())
-    .bind(marks.score.map(deliberate_core::Score::get))
-    .bind(marks.is_active)
-    .bind(marks.is_terminal)
-    .bind(text(marks.notes.as_ref()))
-    .bind(at.as_micros())
-}
-
-/// All of them at once: a large graph loses hundreds of nodes in one call.
-fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> Statement<'q> {
-    let ids: Value = nodes.iter().map(NodeId::as_str).collect();
-    sqlx::query(concat!(
-        epochs::keep_earlier!(
-            "node",
-            "graph_id = $1 AND id IN (SELECT value FROM json_each($2)) AND set_aside = 0"
-        ),
-        "UPDATE graph_nodes SET pruned = 1, is_active = 0, \
-         value_epoch = (SELECT epoch FROM sessions s WHERE s.id = graph_nodes.session_id) \
-         WHERE graph_id = $1 AND id IN (SELECT value FROM json_each($2)) AND set_aside = 0; \
-         UPDATE graphs SET updated_at = max(updated_at, $3) WHERE id = $1 AND changes() > 0; \
-         UPDATE sessions SET updated_at = max(updated_at, $3) \
-         WHERE id = (SELECT session_id FROM graphs WHERE id = $1) AND changes() > 0",
-    ))
-    .bind(graph.as_str())
-    .bind(ids.to_string())
-    .bind(at.as_micros())
-}
-
-fn add_edge(edge: &GraphEdge) -> Statement<'_> {
-    sqlx::query(
-        "INSERT INTO graph_edges (id, graph_id, from_node, to_node, edge_type, weight, \
-         created_at, metadata, epoch) \
-         SELECT $1, g.id, $3, $4, $5, $6, $7, $8, s.epoch \
-         FROM graphs g JOIN sessions s ON s.id = g.session_id WHERE g.id = $2 \
-         AND NOT EXISTS (SELECT 1 FROM graph_nodes WHERE id IN ($3, $4) AND set_aside = 1)",
-    )
-    .bind(edge.id.as_str())
-    .bind(edge.graph_id.as_str())
-    .bind(edge.from_node.as_str())
-    .bind(edge.to_node.as_str())
-    .bind(edge.edge_type.as_str())
-    .bind(edge.weight.get())
-    .bind(edge.created_at.as_micros())
-    .bind(text(edge.metadata.as_ref()))
 }
 
 fn record(invocation: &Invocation) -> Statement<'_> {

@@ -8,12 +8,16 @@
 mod apply;
 mod epochs;
 mod excerpt;
+mod fetch;
+mod graphs;
 mod import;
 mod open;
 mod read;
 mod rows;
+mod runs;
 mod search;
 mod suspensions;
+mod usage;
 mod writer;
 
 use std::{

@@ -1,25 +1,21 @@
 //! Reading: each method of the trait as one bounded query.
 
+use std::collections::BTreeMap;
+
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
-    Thought, ThoughtId,
+    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
+    Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
-use sqlx::{Row, Sqlite, query::Query, sqlite::SqliteArguments};
+use serde_json::Value;
+use sqlx::Row;
 
-use super::{
-    SqliteStore,
-    epochs::WAY_BACK,
-    rows::{FromRow, query_error},
-    search,
-};
+use super::{SqliteStore, epochs::WAY_BACK, rows::query_error, runs, search, usage};
 use crate::{
-    BranchEntry, Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture, WayBack,
-    Which,
+    BranchEntry, Found, Page, RunFilter, Search, SessionEntry, State, Store, StoreFuture, Usage,
+    WayBack, Which,
 };
-
-type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 /// The statement for a list of which some things may be set aside.
 macro_rules! of {
@@ -29,92 +25,6 @@ macro_rules! of {
             Which::All => concat!($from, $rest),
         }
     };
-}
-
-impl SqliteStore {
-    fn one<'a, T: FromRow>(&'a self, sql: &'static str, id: &'a str) -> StoreFuture<'a, Option<T>> {
-        Box::pin(async move {
-            let row = sqlx::query(sql)
-                .bind(id)
-                .fetch_optional(self.readers().await?)
-                .await
-                .map_err(|error| query_error(&error))?;
-            row.as_ref().map(T::from_row).transpose()
-        })
-    }
-
-    pub(super) async fn rows<T: FromRow>(
-        &self,
-        statement: Statement<'_>,
-    ) -> Result<Vec<T>, StoreError> {
-        let rows = statement
-            .fetch_all(self.readers().await?)
-            .await
-            .map_err(|error| query_error(&error))?;
-        rows.iter().map(T::from_row).collect()
-    }
-
-    /// A page of what belongs to `owner`; `sql` takes owner, limit and offset.
-    fn page<'a, T: FromRow + Send + 'a>(
-        &'a self,
-        sql: &'static str,
-        owner: &'a str,
-        page: Page,
-    ) -> StoreFuture<'a, Vec<T>> {
-        Box::pin(self.rows_owned(sql, owner, page))
-    }
-
-    async fn rows_owned<T: FromRow>(
-        &self,
-        sql: &'static str,
-        owner: &str,
-        page: Page,
-    ) -> Result<Vec<T>, StoreError> {
-        let statement = sqlx::query(sql)
-            .bind(owner)
-            .bind(page.bounded_limit())
-            .bind(page.offset);
-        self.rows(statement).await
-    }
-
-    async fn count(&self, sql: &'static str) -> Result<u64, StoreError> {
-        let count: i64 = sqlx::query_scalar(sql)
-            .fetch_one(self.readers().await?)
-            .await
-            .map_err(|error| query_error(&error))?;
-        Ok(u64::try_from(count).unwrap_or(0))
-    }
-}
-
-impl FromRow for SessionEntry {
-    fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, StoreError> {
-        let thoughts: i64 = row
-            .try_get("thought_count")
-            .map_err(|error| query_error(&error))?;
-        let nodes: i64 = row
-            .try_get("node_count")
-            .map_err(|error| query_error(&error))?;
-        Ok(Self {
-            session: Session::from_row(row)?,
-            thoughts: u64::try_from(thoughts).unwrap_or(0),
-            nodes: u64::try_from(nodes).unwrap_or(0),
-        })
-    }
-}
-
-impl FromRow for BranchEntry {
-    fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, StoreError> {
-        let thoughts: i64 = row
-            .try_get("thought_count")
-            .map_err(|error| query_error(&error))?;
-        Ok(Self {
-            branch: Branch::from_row(row)?,
-            thoughts: u64::try_from(thoughts).unwrap_or(0),
-            opening: row
-                .try_get("opening")
-                .map_err(|error| query_error(&error))?,
-        })
-    }
 }
 
 impl Store for SqliteStore {
@@ -408,6 +318,46 @@ impl Store for SqliteStore {
 
     fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>> {
         Box::pin(search::search(self, search))
+    }
+
+    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<Run>> {
+        self.one("SELECT * FROM chain_runs WHERE id = $1", id.as_str())
+    }
+
+    fn run_with_events<'a>(
+        &'a self,
+        id: &'a RunId,
+    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
+        Box::pin(runs::whole(self, id))
+    }
+
+    fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>> {
+        Box::pin(self.rows(runs::list(filter, page)))
+    }
+
+    fn newest_run<'a>(&'a self, base: &'a str) -> StoreFuture<'a, Option<RunId>> {
+        Box::pin(runs::newest(self, base))
+    }
+
+    fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64> {
+        Box::pin(runs::last_number(self, base))
+    }
+
+    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>> {
+        Box::pin(runs::engine_state(self))
+    }
+
+    fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>> {
+        Box::pin(self.rows(usage::figures(since)))
+    }
+
+    fn invocations_of<'a>(
+        &'a self,
+        tool: &'a str,
+        since: Option<Timestamp>,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<Invocation>> {
+        Box::pin(self.rows(usage::records(tool, since, page)))
     }
 
     fn state(&self) -> StoreFuture<'_, State> {

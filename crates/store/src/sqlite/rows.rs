@@ -17,10 +17,10 @@ pub(super) trait FromRow: Sized {
 }
 
 /// A row being read; every problem names its column.
-struct Columns<'a>(&'a SqliteRow);
+pub(super) struct Columns<'a>(pub(super) &'a SqliteRow);
 
 impl Columns<'_> {
-    fn get<'r, T>(&'r self, column: &'static str) -> Result<T, StoreError>
+    pub(super) fn get<'r, T>(&'r self, column: &'static str) -> Result<T, StoreError>
     where
         T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
     {
@@ -29,45 +29,51 @@ impl Columns<'_> {
             .map_err(|error| damaged(column, &error))
     }
 
-    fn id<T: From<String>>(&self, column: &'static str) -> Result<T, StoreError> {
+    pub(super) fn id<T: From<String>>(&self, column: &'static str) -> Result<T, StoreError> {
         self.get::<String>(column).map(T::from)
     }
 
-    fn optional_id<T: From<String>>(&self, column: &'static str) -> Result<Option<T>, StoreError> {
+    pub(super) fn optional_id<T: From<String>>(
+        &self,
+        column: &'static str,
+    ) -> Result<Option<T>, StoreError> {
         Ok(self.get::<Option<String>>(column)?.map(T::from))
     }
 
-    fn time(&self, column: &'static str) -> Result<Timestamp, StoreError> {
+    pub(super) fn time(&self, column: &'static str) -> Result<Timestamp, StoreError> {
         self.get(column).map(Timestamp::from_micros)
     }
 
-    fn optional_time(&self, column: &'static str) -> Result<Option<Timestamp>, StoreError> {
+    pub(super) fn optional_time(
+        &self,
+        column: &'static str,
+    ) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.get::<Option<i64>>(column)?.map(Timestamp::from_micros))
     }
 
-    fn score(&self, column: &'static str) -> Result<Score, StoreError> {
+    pub(super) fn score(&self, column: &'static str) -> Result<Score, StoreError> {
         self.get(column).map(Score::clamped)
     }
 
-    fn json(&self, column: &'static str) -> Result<Value, StoreError> {
+    pub(super) fn json(&self, column: &'static str) -> Result<Value, StoreError> {
         let text: String = self.get(column)?;
         serde_json::from_str(&text).map_err(|error| damaged(column, &error))
     }
 
-    fn optional_json(&self, column: &'static str) -> Result<Option<Value>, StoreError> {
+    pub(super) fn optional_json(&self, column: &'static str) -> Result<Option<Value>, StoreError> {
         let text: Option<String> = self.get(column)?;
         text.map(|text| serde_json::from_str(&text).map_err(|error| damaged(column, &error)))
             .transpose()
     }
 
-    fn word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
+    pub(super) fn word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
         let word: String = self.get(column)?;
         word.parse()
             .map_err(|_| damaged(column, &format!("{word:?} is not a value it can have")))
     }
 }
 
-fn damaged(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
+pub(super) fn damaged(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
     StoreError::Damaged {
         what: format!("column {column}"),
         reason: reason.to_string(),

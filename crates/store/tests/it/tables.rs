@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use deliberate_core::{BranchState, Change, Checkpoint, GraphNode, NodeMarks, Thought};
-use deliberate_store::Store;
+use deliberate_core::{BranchState, Change, Checkpoint, GraphNode, NodeMarks, RunState, Thought};
+use deliberate_store::{Store, StoreError};
 use serde_json::json;
 
 use crate::{
-    contract::{commit, mark, prune, refused, set_state},
+    contract::{
+        commit, mark, prune, refused,
+        runs::{end, event, go_on, run},
+        set_state,
+    },
     samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
     sqlite::{open, raw},
 };
@@ -178,5 +182,66 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
             let outcome = sqlx::query(check).fetch_all(&mut connection).await;
             assert!(outcome.unwrap().is_empty(), "{check} after {shown}");
         }
+    }
+}
+
+/// Runs that are forgotten or deleted leave no events behind.
+#[tokio::test]
+async fn a_run_that_is_gone_takes_its_events_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    let runs = [run("a", 1), run("a", 2), run("b", 1)];
+    for run in &runs {
+        let changes = vec![
+            Change::BeginRun(run.clone()),
+            go_on(event(run, 1)),
+            end(event(run, 2), RunState::Done),
+        ];
+        commit(&store, changes).await;
+    }
+    let forget = Change::ForgetRuns {
+        base: "a".to_owned(),
+        keep: 1,
+    };
+    let mut connection = raw(&path).await;
+    for (change, wanted) in [(forget, 4), (Change::DeleteRun("chain-a#2".into()), 2)] {
+        commit(&store, vec![change]).await;
+        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM chain_events")
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+        assert_eq!(left, wanted);
+    }
+}
+
+/// A run that someone has worked on by hand is not taken for whole.
+#[tokio::test]
+async fn a_run_with_damaged_events_says_so() {
+    for damage in [
+        "DELETE FROM chain_events WHERE seq = 1",
+        "UPDATE chain_events SET data = '{' || char(10) || '}' WHERE seq = 1",
+        "UPDATE chain_events SET data = '{ half' WHERE seq = 2",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = open(&path);
+        let run = run("a", 1);
+        let changes = vec![
+            Change::BeginRun(run.clone()),
+            go_on(event(&run, 1)),
+            go_on(event(&run, 2)),
+        ];
+        commit(&store, changes).await;
+        let mut connection = raw(&path).await;
+        sqlx::query(damage).execute(&mut connection).await.unwrap();
+        let outcome = store.run_with_events(&run.id).await;
+        assert!(
+            matches!(&outcome, Err(StoreError::Damaged { what, .. }) if what == "column events"),
+            "{outcome:?} after {damage}"
+        );
+        // It can still be looked at and deleted.
+        assert!(store.run(&run.id).await.unwrap().is_some());
+        commit(&store, vec![Change::DeleteRun(run.id)]).await;
     }
 }

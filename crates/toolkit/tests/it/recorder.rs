@@ -1,18 +1,22 @@
 //! A store that only keeps what is committed. It uses no time of its own, so the clock of the
 //! runtime can stand still.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Session, SessionId, StateSnapshot, Suspension, SuspensionId,
-    Thought, ThoughtId,
+    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
+    Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use deliberate_store::{
-    BranchEntry, Found, Page, Search, SessionEntry, State, Store, StoreError, StoreFuture, WayBack,
-    Which,
+    BranchEntry, Found, Page, RunFilter, Search, SessionEntry, State, Store, StoreError,
+    StoreFuture, Usage, WayBack, Which,
 };
 use futures::future::{BoxFuture, ready};
+use serde_json::Value;
 
 #[derive(Default)]
 pub(crate) struct Recorder {
@@ -191,6 +195,46 @@ impl Store for Recorder {
     }
 
     fn search<'a>(&'a self, _: &'a Search) -> StoreFuture<'a, Vec<Found>> {
+        nothing()
+    }
+
+    fn run<'a>(&'a self, _: &'a RunId) -> StoreFuture<'a, Option<Run>> {
+        nothing()
+    }
+
+    fn run_with_events<'a>(
+        &'a self,
+        _: &'a RunId,
+    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
+        nothing()
+    }
+
+    fn runs<'a>(&'a self, _: &'a RunFilter, _: Page) -> StoreFuture<'a, Vec<Run>> {
+        nothing()
+    }
+
+    fn newest_run<'a>(&'a self, _: &'a str) -> StoreFuture<'a, Option<RunId>> {
+        nothing()
+    }
+
+    fn last_run_number<'a>(&'a self, _: &'a str) -> StoreFuture<'a, i64> {
+        nothing()
+    }
+
+    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>> {
+        nothing()
+    }
+
+    fn usage(&self, _: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>> {
+        nothing()
+    }
+
+    fn invocations_of<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<Timestamp>,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<Invocation>> {
         nothing()
     }
 

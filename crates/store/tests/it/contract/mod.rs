@@ -14,10 +14,15 @@ pub(crate) mod notes;
 pub(crate) mod references;
 pub(crate) mod requirements;
 pub(crate) mod round_trip;
+pub(crate) mod run_histories;
+pub(crate) mod run_lists;
+pub(crate) mod runs;
 pub(crate) mod search;
 mod seen;
 pub(crate) mod sessions;
+pub(crate) mod settings;
 pub(crate) mod suspensions;
+pub(crate) mod usage;
 pub(crate) mod values;
 
 use std::{any::Any, sync::Arc};
@@ -264,6 +269,40 @@ macro_rules! store_contract {
                     what_comes_with_a_second_ending_leaves_nothing,
                     a_call_that_was_never_suspended_can_not_end,
                     an_expired_call_is_kept_until_another_is_suspended,
+                }
+                runs {
+                    a_run_and_its_events_come_back_whole,
+                    what_never_ran_is_none_or_empty,
+                    a_number_is_begun_once,
+                    a_number_is_begun_by_one_of_many,
+                    events_follow_each_other_and_no_other_way,
+                    an_event_that_comes_too_late_leaves_nothing,
+                    an_ended_run_takes_no_more_events,
+                    a_runs_time_never_goes_back,
+                    of_two_who_go_on_at_once_one_does,
+                    a_read_shows_one_moment,
+                    hundreds_of_events_come_in_order,
+                    what_happened_survives_closing,
+                    a_deleted_run_takes_its_events_along,
+                }
+                run_lists {
+                    forgetting_keeps_the_newest_and_all_that_are_open,
+                    runs_come_last_changed_first_without_their_plans,
+                    runs_are_listed_by_base_state_and_owner,
+                }
+                run_histories {
+                    any_history_of_runs_is_as_if_they_were_lists,
+                }
+                settings {
+                    a_setting_is_made_replaced_and_removed,
+                    settings_survive_closing,
+                    no_more_settings_are_made_than_can_be_read,
+                }
+                usage {
+                    figures_are_those_of_each_tool,
+                    figures_count_what_is_not_older,
+                    a_tools_calls_come_newest_first_in_pages,
+                    a_time_that_is_not_known_counts_nothing,
                 }
             }
         }

@@ -1,0 +1,101 @@
+//! The ways a query is run: for one thing, for a list, for a page, for a count.
+
+use deliberate_core::{Branch, Session};
+use sqlx::Row;
+
+use super::{
+    SqliteStore,
+    apply::Statement,
+    rows::{FromRow, query_error},
+};
+use crate::{BranchEntry, Page, SessionEntry, StoreError, StoreFuture};
+
+impl SqliteStore {
+    pub(super) fn one<'a, T: FromRow>(
+        &'a self,
+        sql: &'static str,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<T>> {
+        Box::pin(async move {
+            let row = sqlx::query(sql)
+                .bind(id)
+                .fetch_optional(self.readers().await?)
+                .await
+                .map_err(|error| query_error(&error))?;
+            row.as_ref().map(T::from_row).transpose()
+        })
+    }
+
+    pub(super) async fn rows<T: FromRow>(
+        &self,
+        statement: Statement<'_>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = statement
+            .fetch_all(self.readers().await?)
+            .await
+            .map_err(|error| query_error(&error))?;
+        rows.iter().map(T::from_row).collect()
+    }
+
+    /// A page of what belongs to `owner`; `sql` takes owner, limit and offset.
+    pub(super) fn page<'a, T: FromRow + Send + 'a>(
+        &'a self,
+        sql: &'static str,
+        owner: &'a str,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<T>> {
+        Box::pin(self.rows_owned(sql, owner, page))
+    }
+
+    async fn rows_owned<T: FromRow>(
+        &self,
+        sql: &'static str,
+        owner: &str,
+        page: Page,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = sqlx::query(sql)
+            .bind(owner)
+            .bind(page.bounded_limit())
+            .bind(page.offset);
+        self.rows(statement).await
+    }
+
+    pub(super) async fn count(&self, sql: &'static str) -> Result<u64, StoreError> {
+        let count: i64 = sqlx::query_scalar(sql)
+            .fetch_one(self.readers().await?)
+            .await
+            .map_err(|error| query_error(&error))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+}
+
+impl FromRow for SessionEntry {
+    fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, StoreError> {
+        let thoughts: i64 = row
+            .try_get("thought_count")
+            .map_err(|error| query_error(&error))?;
+        let nodes: i64 = row
+            .try_get("node_count")
+            .map_err(|error| query_error(&error))?;
+        Ok(Self {
+            session: Session::from_row(row)?,
+            thoughts: u64::try_from(thoughts).unwrap_or(0),
+            nodes: u64::try_from(nodes).unwrap_or(0),
+        })
+    }
+}
+
+impl FromRow for BranchEntry {
+    fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, StoreError> {
+        let thoughts: i64 = row
+            .try_get("thought_count")
+            .map_err(|error| query_error(&error))?;
+        Ok(Self {
+            branch: Branch::from_row(row)?,
+            thoughts: u64::try_from(thoughts).unwrap_or(0),
+            opening: row
+                .try_get("opening")
+                .map_err(|error| query_error(&error))?,
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! Runs of chains and what was set in the prompt engine: written and read.
+//!
+//! A run's row says which event is its newest, and an event is added only after the one that its
+//! writer knew: several may go on with a run at once, in one process or in many, and one does.
+
+use std::collections::BTreeMap;
+
+use deliberate_core::{Run, RunEvent, RunId, RunState, Timestamp};
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+
+use super::{
+    SqliteStore,
+    apply::Statement,
+    rows::{Columns, FromRow, damaged, query_error},
+};
+use crate::{Page, RunFilter, StoreError};
+
+pub(super) const BEGUN: &str = "a run of that number was begun meanwhile";
+pub(super) const WENT_ON: &str = "the run went on meanwhile";
+pub(super) const STATE_FULL: &str = "1,000 settings are kept already, remove one of them first";
+
+pub(super) fn conflict(reason: &str) -> StoreError {
+    StoreError::Conflict {
+        reason: reason.to_owned(),
+    }
+}
+
+pub(super) fn begin(run: &Run) -> Statement<'_> {
+    sqlx::query(
+        "INSERT INTO chain_runs (id, base, number, command, owner, state, steps, at_step, events, \
+         created_at, updated_at, plan) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11) \
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(run.id.as_str())
+    .bind(&run.base)
+    .bind(run.number)
+    .bind(&run.command)
+    .bind(run.owner.as_deref())
+    .bind(run.state.as_str())
+    .bind(run.steps)
+    .bind(run.at_step)
+    .bind(run.created_at.as_micros())
+    .bind(run.updated_at.as_micros())
+    .bind(run.plan.to_string())
+}
+
+/// The run first: whether it could be changed decides whether there is an event.
+pub(super) fn add_event(event: &RunEvent, state: RunState, at_step: u32) -> Statement<'_> {
+    sqlx::query(
+        "UPDATE chain_runs SET state = $3, at_step = $4, events = $2, \
+         updated_at = max(updated_at, $5) \
+         WHERE id = $1 AND state = 'open' AND events = $2 - 1; \
+         INSERT INTO chain_events (run_id, seq, kind, step, created_at, data) \
+         SELECT $1, $2, $6, $7, $5, $8 WHERE changes() > 0",
+    )
+    .bind(event.run_id.as_str())
+    .bind(event.seq)
+    .bind(state.as_str())
+    .bind(at_step)
+    .bind(event.created_at.as_micros())
+    .bind(&event.kind)
+    .bind(event.step)
+    .bind(event.data.to_string())
+}
+
+pub(super) fn forget(base: &str, keep: u32) -> Statement<'_> {
+    sqlx::query(
+        "DELETE FROM chain_runs WHERE id IN (SELECT id FROM chain_runs \
+         WHERE base = $1 AND state <> 'open' ORDER BY number DESC LIMIT -1 OFFSET $2)",
+    )
+    .bind(base)
+    .bind(keep)
+}
+
+pub(super) fn delete(id: &RunId) -> Statement<'_> {
+    sqlx::query("DELETE FROM chain_runs WHERE id = $1").bind(id.as_str())
+}
+
+/// No more than can be read back in one go.
+pub(super) fn set_state<'q>(key: &'q str, value: Option<&Value>, at: Timestamp) -> Statement<'q> {
+    let Some(value) = value else {
+        return sqlx::query("DELETE FROM engine_state WHERE key = $1").bind(key);
+    };
+    sqlx::query(
+        "INSERT INTO engine_state (key, value, updated_at) SELECT $1, $2, $3 \
+         WHERE (SELECT count(*) FROM engine_state WHERE key <> $1) < $4 \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+    )
+    .bind(key)
+    .bind(value.to_string())
+    .bind(at.as_micros())
+    .bind(Page::MOST)
+}
+
+pub(super) fn list(filter: &RunFilter, page: Page) -> Statement<'_> {
+    sqlx::query(
+        "SELECT id, base, number, command, owner, state, steps, at_step, events, created_at, \
+         updated_at, 'null' AS plan FROM chain_runs \
+         WHERE ($1 IS NULL OR base = $1) AND ($2 IS NULL OR state = $2) \
+         AND ($3 OR owner IS $4) \
+         ORDER BY updated_at DESC, number DESC, id DESC LIMIT $5 OFFSET $6",
+    )
+    .bind(filter.base.as_deref())
+    .bind(filter.state.map(RunState::as_str))
+    .bind(filter.owner.is_none())
+    .bind(filter.owner.as_ref().and_then(Option::as_deref))
+    .bind(page.bounded_limit())
+    .bind(page.offset)
+}
+
+pub(super) async fn newest(store: &SqliteStore, base: &str) -> Result<Option<RunId>, StoreError> {
+    let id: Option<String> = sqlx::query_scalar(
+        "SELECT id FROM chain_runs WHERE base = $1 ORDER BY number DESC LIMIT 1",
+    )
+    .bind(base)
+    .fetch_optional(store.readers().await?)
+    .await
+    .map_err(|error| query_error(&error))?;
+    Ok(id.map(RunId::from))
+}
+
+pub(super) async fn last_number(store: &SqliteStore, base: &str) -> Result<i64, StoreError> {
+    sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM chain_runs WHERE base = $1")
+        .bind(base)
+        .fetch_one(store.readers().await?)
+        .await
+        .map_err(|error| query_error(&error))
+}
+
+pub(super) async fn engine_state(
+    store: &SqliteStore,
+) -> Result<BTreeMap<String, Value>, StoreError> {
+    let statement =
+        sqlx::query("SELECT key, value FROM engine_state ORDER BY key LIMIT $1").bind(Page::MOST);
+    let rows: Vec<Setting> = store.rows(statement).await?;
+    Ok(rows.into_iter().map(|it| (it.key, it.value)).collect())
+}
+
+/// A row of the prompt engine's settings.
+struct Setting {
+    key: String,
+    value: Value,
+}
+
+impl FromRow for Setting {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            key: row.get("key")?,
+            value: row.json("value")?,
+        })
+    }
+}
+
+/// One statement sees one moment: a row that is the run, and rows of [`TOGETHER`] events each, for
+/// every row that leaves the database's thread costs more than what is in it. An event is two lines:
+/// what happened, and what belongs to it. JSON as it is stored has no line ends inside.
+const WHOLE: &str = "SELECT *, NULL AS lines FROM chain_runs WHERE id = $1 \
+     UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+     group_concat('[' || seq || ',' || json_quote(kind) || ',' || coalesce(step, 'null') || ',' \
+     || created_at || ']' || char(10) || data, char(10)) \
+     FROM chain_events WHERE run_id = $1 GROUP BY seq / $2";
+
+/// Few enough that long events make no huge text.
+const TOGETHER: u32 = 32;
+
+pub(super) async fn whole(
+    store: &SqliteStore,
+    id: &RunId,
+) -> Result<Option<(Run, Vec<RunEvent>)>, StoreError> {
+    let rows = sqlx::query(WHOLE)
+        .bind(id.as_str())
+        .bind(TOGETHER)
+        .fetch_all(store.readers().await?)
+        .await
+        .map_err(|error| query_error(&error))?;
+    let mut run = None;
+    let mut events = Vec::new();
+    for row in &rows {
+        match Columns(row).get::<Option<&str>>("lines")? {
+            Some(lines) => read_events(id, lines, &mut events)?,
+            None => run = Some(Run::from_row(row)?),
+        }
+    }
+    // The database promises no order inside a group.
+    events.sort_unstable_by_key(|event: &RunEvent| event.seq);
+    let Some(run) = run else {
+        return Ok(None);
+    };
+    if u32::try_from(events.len()) != Ok(run.events) {
+        return Err(damaged("events", &"some of the run's events are missing"));
+    }
+    Ok(Some((run, events)))
+}
+
+fn read_events(run: &RunId, lines: &str, events: &mut Vec<RunEvent>) -> Result<(), StoreError> {
+    let problem = |error| damaged("events", &error);
+    let mut lines = lines.split('\n');
+    while let (Some(head), Some(data)) = (lines.next(), lines.next()) {
+        let (seq, kind, step, created_at) = serde_json::from_str(head).map_err(problem)?;
+        events.push(RunEvent {
+            run_id: run.clone(),
+            seq,
+            kind,
+            step,
+            data: serde_json::from_str(data).map_err(problem)?,
+            created_at: Timestamp::from_micros(created_at),
+        });
+    }
+    Ok(())
+}
+
+impl FromRow for Run {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.id("id")?,
+            base: row.get("base")?,
+            number: row.get("number")?,
+            command: row.get("command")?,
+            plan: row.json("plan")?,
+            owner: row.get("owner")?,
+            state: row.word("state")?,
+            steps: row.get("steps")?,
+            at_step: row.get("at_step")?,
+            events: row.get("events")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    }
+}

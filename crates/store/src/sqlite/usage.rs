@@ -1,0 +1,55 @@
+//! What the records of calls tell about each tool.
+
+use deliberate_core::Timestamp;
+use sqlx::sqlite::SqliteRow;
+
+use super::{
+    apply::Statement,
+    rows::{Columns, FromRow},
+};
+use crate::{Page, StoreError, Usage};
+
+/// Read from the index alone: the rows themselves are long.
+pub(super) fn figures(since: Option<Timestamp>) -> Statement<'static> {
+    sqlx::query(
+        "SELECT tool_name, count(*) AS calls, count(*) FILTER (WHERE success = 0) AS failed, \
+         CAST(total(latency_ms) AS INTEGER) AS total_ms, coalesce(max(latency_ms), 0) AS most_ms \
+         FROM invocations WHERE created_at >= $1 GROUP BY tool_name \
+         ORDER BY calls DESC, tool_name LIMIT $2",
+    )
+    .bind(from(since))
+    .bind(Page::MOST)
+}
+
+pub(super) fn records(tool: &str, since: Option<Timestamp>, page: Page) -> Statement<'_> {
+    sqlx::query(
+        "SELECT * FROM invocations WHERE tool_name = $1 AND created_at >= $2 \
+         ORDER BY created_at DESC, seq DESC LIMIT $3 OFFSET $4",
+    )
+    .bind(tool)
+    .bind(from(since))
+    .bind(page.bounded_limit())
+    .bind(page.offset)
+}
+
+/// The beginning of time if none is given.
+fn from(since: Option<Timestamp>) -> i64 {
+    since.map_or(i64::MIN, Timestamp::as_micros)
+}
+
+impl FromRow for Usage {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        let figure = |column| -> Result<u64, StoreError> {
+            // A clock that was set back may have left a call that took less than nothing.
+            Ok(u64::try_from(row.get::<i64>(column)?).unwrap_or(0))
+        };
+        Ok(Self {
+            tool: row.get("tool_name")?,
+            calls: figure("calls")?,
+            failed: figure("failed")?,
+            total_ms: figure("total_ms")?,
+            most_ms: figure("most_ms")?,
+        })
+    }
+}

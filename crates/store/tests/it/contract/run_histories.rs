@@ -1,0 +1,168 @@
+//! Histories of runs, at random, against a model in which each is a list of its events.
+
+use std::{cell::Cell, collections::BTreeMap};
+
+use deliberate_core::{Change, Run, RunEvent, RunState};
+use deliberate_store::{RunFilter, Store, StoreError};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use tokio::runtime::Handle;
+
+use super::{
+    ALL, Fixture,
+    runs::{end, event, go_on, run},
+};
+
+#[derive(Debug, Clone)]
+enum Step {
+    Begin(i64),
+    /// The event `ahead` of the newest; only one ahead fits.
+    Event {
+        number: i64,
+        ahead: u32,
+        state: RunState,
+    },
+    Forget(u32),
+    Delete(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let state = prop_oneof![
+        8 => Just(RunState::Open),
+        1 => Just(RunState::Done),
+        1 => Just(RunState::Aborted),
+    ];
+    prop_oneof![
+        3 => (1..6_i64).prop_map(Step::Begin),
+        8 => (1..6_i64, prop_oneof![6 => Just(1), 1 => Just(0), 1 => Just(2)], state)
+            .prop_map(|(number, ahead, state)| Step::Event { number, ahead, state }),
+        1 => (0..3_u32).prop_map(Step::Forget),
+        1 => (1..6_i64).prop_map(Step::Delete),
+    ]
+}
+
+/// The runs of one base by their numbers.
+type Model = BTreeMap<i64, (Run, Vec<RunEvent>)>;
+
+/// The change, and whether it fits; if so the model has it.
+fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
+    match *step {
+        Step::Begin(number) => {
+            let fits = !model.contains_key(&number);
+            if fits {
+                model.insert(number, (run(base, number), Vec::new()));
+            }
+            (Change::BeginRun(run(base, number)), fits)
+        }
+        Step::Event {
+            number,
+            ahead,
+            state,
+        } => {
+            let events = model.get(&number).map_or(0, |(run, _)| run.events);
+            let added = event(&run(base, number), events + ahead);
+            let mut fits = false;
+            if let Some((run, events)) = model.get_mut(&number)
+                && run.state == RunState::Open
+                && ahead == 1
+            {
+                fits = true;
+                run.state = state;
+                run.events += 1;
+                run.at_step = if state == RunState::Open {
+                    added.seq
+                } else {
+                    3
+                };
+                run.updated_at = added.created_at;
+                events.push(added.clone());
+            }
+            let change = match state {
+                RunState::Open => go_on(added),
+                ended => end(added, ended),
+            };
+            (change, fits)
+        }
+        Step::Forget(keep) => {
+            let ended = model
+                .iter()
+                .filter(|(_, (run, _))| run.state != RunState::Open);
+            let gone: Vec<_> = ended
+                .map(|(number, _)| *number)
+                .rev()
+                .skip(usize::try_from(keep).unwrap())
+                .collect();
+            model.retain(|number, _| !gone.contains(number));
+            let base = base.to_owned();
+            (Change::ForgetRuns { base, keep }, true)
+        }
+        Step::Delete(number) => {
+            let fits = model.remove(&number).is_some();
+            (Change::DeleteRun(run(base, number).id), fits)
+        }
+    }
+}
+
+async fn check(store: &dyn Store, base: &str, model: &Model) {
+    for number in 1..6 {
+        let kept = store.run_with_events(&run(base, number).id).await.unwrap();
+        assert_eq!(kept.as_ref(), model.get(&number));
+    }
+    let filter = RunFilter {
+        base: Some(base.to_owned()),
+        ..RunFilter::default()
+    };
+    assert_eq!(store.runs(&filter, ALL).await.unwrap().len(), model.len());
+    let newest = model.last_key_value();
+    assert_eq!(
+        store.newest_run(base).await.unwrap(),
+        newest.map(|(_, (run, _))| run.id.clone())
+    );
+    assert_eq!(
+        store.last_run_number(base).await.unwrap(),
+        newest.map_or(0, |(number, _)| *number)
+    );
+}
+
+/// Every other step goes through another handle, as another process would.
+async fn live(stores: [&dyn Store; 2], base: &str, steps: &[Step]) {
+    let mut model = Model::new();
+    for (step, store) in steps.iter().zip(stores.into_iter().cycle()) {
+        let (change, fits) = take(&mut model, base, step);
+        let outcome = store.commit(vec![change]).await;
+        if fits {
+            outcome.unwrap();
+        } else {
+            let refused = matches!(outcome, Err(StoreError::Conflict { .. }));
+            assert!(refused, "{outcome:?} for {step:?}");
+        }
+    }
+    for store in stores {
+        check(store, base, &model).await;
+    }
+}
+
+/// All histories share the store, so none may touch another's runs.
+pub(crate) async fn any_history_of_runs_is_as_if_they_were_lists(it: Fixture) {
+    let config = Config {
+        cases: 48,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let other = (it.reopen)();
+    let number = Cell::new(0);
+    let outcome = tokio::task::block_in_place(|| {
+        TestRunner::new(config).run(&vec(step(), 1..60), |steps| {
+            number.set(number.get() + 1);
+            let base = format!("base{}", number.get());
+            Handle::current().block_on(live([&*it.store, &*other], &base, &steps));
+            Ok(())
+        })
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs in lists, and which of them are kept.
+
+use deliberate_core::{Change, Run, RunState};
+use deliberate_store::{Page, RunFilter, Store};
+use serde_json::Value;
+
+use super::{
+    ALL, Fixture, commit,
+    runs::{end, event, go_on, run},
+};
+
+async fn ids(store: &dyn Store, filter: RunFilter, page: Page) -> Vec<String> {
+    let runs = store.runs(&filter, page).await.unwrap();
+    runs.into_iter().map(|run| run.id.to_string()).collect()
+}
+
+pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixture) {
+    for number in 1..=6 {
+        let mut changes = Vec::new();
+        for run in [run("a", number), run("b", number)] {
+            changes.push(Change::BeginRun(run.clone()));
+            // The first and the fourth stay open.
+            if number % 3 != 1 {
+                changes.push(end(event(&run, 1), RunState::Done));
+            }
+        }
+        commit(&*it.store, changes).await;
+    }
+    let forget = |keep| Change::ForgetRuns {
+        base: "a".to_owned(),
+        keep,
+    };
+    let left = async || {
+        let of_a = RunFilter {
+            base: Some("a".to_owned()),
+            ..RunFilter::default()
+        };
+        let mut ids = ids(&*it.store, of_a, ALL).await;
+        ids.sort_unstable();
+        ids.concat().replace("chain-a#", "")
+    };
+    for (keep, wanted) in [(9, "123456"), (2, "1456"), (2, "1456"), (0, "14")] {
+        commit(&*it.store, vec![forget(keep)]).await;
+        assert_eq!(left().await, wanted, "kept {keep}");
+    }
+    assert_eq!(ids(&*it.store, RunFilter::default(), ALL).await.len(), 8);
+    assert_eq!(it.store.last_run_number("a").await.unwrap(), 4);
+}
+
+pub(crate) async fn runs_come_last_changed_first_without_their_plans(it: Fixture) {
+    let runs: Vec<_> = (1..=4).map(|number| run("a", number)).collect();
+    let mut changes: Vec<_> = runs.iter().cloned().map(Change::BeginRun).collect();
+    changes.push(go_on(event(&runs[1], 1)));
+    commit(&*it.store, changes).await;
+    let everything = RunFilter::default();
+    let all = ids(&*it.store, everything.clone(), ALL).await;
+    assert_eq!(all, ["chain-a#2", "chain-a#4", "chain-a#3", "chain-a#1"]);
+    let page = Page {
+        offset: 1,
+        limit: 2,
+    };
+    assert_eq!(ids(&*it.store, everything.clone(), page).await, all[1..3]);
+    let listed = it.store.runs(&everything, ALL).await.unwrap();
+    let wanted = Run {
+        plan: Value::Null,
+        ..runs[3].clone()
+    };
+    assert_eq!(listed[1], wanted);
+    assert!(listed.iter().all(|run| run.plan.is_null()));
+}
+
+pub(crate) async fn runs_are_listed_by_base_state_and_owner(it: Fixture) {
+    let owned = |base, number, owner: Option<&str>, state| Run {
+        owner: owner.map(str::to_owned),
+        state,
+        ..run(base, number)
+    };
+    let runs = [
+        owned("a", 1, None, RunState::Open),
+        owned("a", 2, Some("me"), RunState::Done),
+        owned("a", 3, Some("you"), RunState::Open),
+        owned("b", 4, Some("me"), RunState::Open),
+        owned("b", 5, None, RunState::Aborted),
+    ];
+    commit(&*it.store, runs.map(Change::BeginRun).to_vec()).await;
+    let me = Some(Some("me".to_owned()));
+    for (base, state, owner, wanted) in [
+        (None, None, None, "54321"),
+        (Some("a"), None, None, "321"),
+        (None, Some(RunState::Open), None, "431"),
+        (None, None, me.clone(), "42"),
+        (None, None, Some(None), "51"),
+        (Some("b"), Some(RunState::Open), me, "4"),
+        (Some("b"), Some(RunState::Done), None, ""),
+        (Some("B"), None, None, ""),
+    ] {
+        let filter = RunFilter {
+            base: base.map(str::to_owned),
+            state,
+            owner,
+        };
+        let found = ids(&*it.store, filter.clone(), ALL).await;
+        let numbers: String = found.iter().filter_map(|id| id.chars().last()).collect();
+        assert_eq!(numbers, wanted, "{filter:?}");
+    }
+}
