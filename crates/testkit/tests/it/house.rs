@@ -12,6 +12,7 @@ use serde_json::Value;
 /// decision, and is made here.
 const ARROWS: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
+    ("deliberate-language", &[]),
     ("deliberate-thinker", &[]),
     ("deliberate-store", &["deliberate-core"]),
     (

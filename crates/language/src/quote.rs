@@ -1,0 +1,123 @@
+//! Quotes: where one closes, what stands in it, and how any text is put in one.
+
+/// Both marks that open a quote.
+pub(crate) const QUOTES: [char; 2] = ['"', '\''];
+
+/// Any text as a quoted value that reads back to the same bytes.
+///
+/// ```
+/// use deliberate_language::quote;
+/// assert_eq!(quote("say \"hi\""), r#""say \"hi\"""#);
+/// ```
+pub fn quote(text: &str) -> String {
+    quote_with(text, '"')
+}
+
+/// The same, in the mark given. A backslash is doubled only where it would else escape something,
+/// so that patterns stay legible and an escaped mark of the other kind stays escaped.
+pub(crate) fn quote_with(text: &str, mark: char) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push(mark);
+    let mut chars = text.chars().peekable();
+    while let Some(each) = chars.next() {
+        match each {
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\\' => {
+                let escapes = match chars.peek() {
+                    None | Some('\\' | 'n' | 't' | '\n' | '\t') => true,
+                    Some(next) => *next == mark,
+                };
+                quoted.push_str(if escapes { "\\\\" } else { "\\" });
+            }
+            _ => {
+                if each == mark {
+                    quoted.push('\\');
+                }
+                quoted.push(each);
+            }
+        }
+    }
+    quoted.push(mark);
+    quoted
+}
+
+/// What stands between the marks of a closed quote. A backslash before anything that is not an
+/// escape stays as it is.
+pub(crate) fn unquote(quoted: &str) -> String {
+    let mut chars = quoted.chars();
+    let mark = chars.next();
+    chars.next_back();
+    let mut text = String::with_capacity(quoted.len());
+    while let Some(each) = chars.next() {
+        if each != '\\' {
+            text.push(each);
+            continue;
+        }
+        match chars.clone().next() {
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some('\\') => text.push('\\'),
+            next if next.is_some() && next == mark => text.extend(next),
+            _ => {
+                text.push('\\');
+                continue;
+            }
+        }
+        chars.next();
+    }
+    text
+}
+
+/// Finds the end of a quote in time that adds up to the length of the text, however many are
+/// asked for: whether a mark is escaped depends on the backslashes before it alone, so where the
+/// last live mark stands is known beforehand.
+pub(crate) struct Quotes<'a> {
+    text: &'a str,
+    last: [Option<usize>; 2],
+}
+
+impl<'a> Quotes<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let mut last = [None; 2];
+        let mut escaped = false;
+        for (at, byte) in text.bytes().enumerate() {
+            if byte == b'\\' {
+                escaped = !escaped;
+                continue;
+            }
+            for (mark, place) in QUOTES.iter().zip(&mut last) {
+                if !escaped && byte == *mark as u8 {
+                    *place = Some(at);
+                }
+            }
+            escaped = false;
+        }
+        Self { text, last }
+    }
+
+    /// Whether a quote mark stands here, and which.
+    pub(crate) fn mark(&self, at: usize) -> Option<char> {
+        let byte = self.text.as_bytes().get(at)?;
+        QUOTES.into_iter().find(|mark| *mark as u8 == *byte)
+    }
+
+    /// The end of the quote that opens here; `None` if none does, or it never closes.
+    pub(crate) fn end(&self, at: usize) -> Option<usize> {
+        let mark = self.mark(at)?;
+        let which = QUOTES.iter().position(|known| *known == mark)?;
+        if self.last.get(which).copied().flatten()? <= at {
+            return None;
+        }
+        let mut escaped = false;
+        let inner = self.text.as_bytes().get(at + 1..)?;
+        for (offset, byte) in inner.iter().enumerate() {
+            match *byte {
+                b'\\' => escaped = !escaped,
+                byte if byte == mark as u8 && !escaped => return Some(at + offset + 2),
+                _ => escaped = false,
+            }
+        }
+        None
+    }
+}

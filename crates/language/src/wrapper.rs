@@ -1,0 +1,78 @@
+//! A command wrapped in JSON: `{"command": "…", "args": {…}}`.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    span::Span,
+};
+
+/// What a wrapper holds.
+pub(crate) struct Wrapped {
+    pub(crate) command: String,
+    pub(crate) args: Option<Map<String, Value>>,
+}
+
+/// Opens a wrapper, and one more inside it. `None` if the text is no JSON object at all.
+pub(crate) fn open(text: &str) -> Option<Result<Wrapped, Box<Diagnostic>>> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    Some(open_one(text).map(|outer| {
+        if !outer.command.trim_start().starts_with('{') {
+            return outer;
+        }
+        match open_one(&outer.command) {
+            Ok(inner) => Wrapped {
+                command: inner.command,
+                args: outer.args.or(inner.args),
+            },
+            Err(_) => outer,
+        }
+    }))
+}
+
+fn open_one(text: &str) -> Result<Wrapped, Box<Diagnostic>> {
+    let start = text.len() - text.trim_start().len();
+    let fault = |span, message: String, label: &str| {
+        let fault = Diagnostic::new(Code::Wrapper, span, message, label);
+        let help = "write `{\"command\": \">>prompt …\", \"args\": {…}}`, or the command itself";
+        Box::new(fault.helping(help))
+    };
+    let brace = Span::new(start, start + 1);
+    let mut object: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
+        let at = offset(text, error.line(), error.column());
+        let message = format!("the command starts as JSON but is none: {error}");
+        fault(Span::new(at, at), message, "here the JSON goes wrong")
+    })?;
+    let command = match object.remove("command").or_else(|| object.remove("prompt")) {
+        Some(Value::String(command)) => command,
+        Some(_) => {
+            let message = "the `command` of the JSON must be a string".to_owned();
+            return Err(fault(brace, message, "in this object"));
+        }
+        None => {
+            let message = "the JSON holds no `command`".to_owned();
+            return Err(fault(brace, message, "no `command` in this object"));
+        }
+    };
+    let args = match object.remove("args") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(args)) => Some(args),
+        Some(_) => {
+            let message = "the `args` of the JSON must be an object".to_owned();
+            return Err(fault(brace, message, "in this object"));
+        }
+    };
+    Ok(Wrapped { command, args })
+}
+
+/// The byte a line and column of the JSON reader stand for.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(str::len)
+        .sum();
+    text.floor_char_boundary((before + column.saturating_sub(1)).min(text.len()))
+}
