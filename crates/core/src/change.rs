@@ -135,12 +135,15 @@ pub enum Change {
         /// The step it has come to.
         at_step: u32,
     },
-    /// Of the ended runs of a base only the newest stay. Open ones stay and do not count.
+    /// Of the ended runs of a base only the newest stay. Open ones do not count: they stay unless
+    /// nobody went on with them for long.
     ForgetRuns {
         /// The base.
         base: String,
-        /// How many stay.
+        /// How many ended ones stay.
         keep: u32,
+        /// Open ones that last changed before this are forgotten.
+        idle_since: Timestamp,
     },
     /// A run and its events are deleted.
     DeleteRun(RunId),

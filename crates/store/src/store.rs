@@ -176,11 +176,24 @@ pub trait Store: Send + Sync {
         id: &'a RunId,
     ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>>;
 
+    /// Likewise, for those who know the plan, which never changes: it may be `null`.
+    fn run_without_plan<'a>(
+        &'a self,
+        id: &'a RunId,
+    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
+        self.run_with_events(id)
+    }
+
     /// Runs, the last changed first, with `null` for their plans.
     fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>>;
 
-    /// The run of that base with the highest number.
-    fn newest_run<'a>(&'a self, base: &'a str) -> StoreFuture<'a, Option<RunId>>;
+    /// The run of that base with the highest number, among those of one owner or, without one,
+    /// among all.
+    fn newest_run<'a>(
+        &'a self,
+        base: &'a str,
+        owner: Option<&'a str>,
+    ) -> StoreFuture<'a, Option<RunId>>;
 
     /// The highest number among the runs of that base, 0 if there is none. A number that was the
     /// highest is free again once its run is deleted.

@@ -15,7 +15,7 @@ use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
     ASK_SPAN, Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners,
-    held::Doing, registry::Entries,
+    held::Doing, record::Records, registry::Entries,
 };
 
 /// One run of a tool.
@@ -35,6 +35,7 @@ pub(crate) struct Whole {
     pub(crate) tool: &'static str,
     pub(crate) caller: Caller,
     doing: Doing,
+    records: Arc<Records>,
     mind: OnceCell<Mind>,
     deadline: Instant,
     said: Mutex<Said>,
@@ -95,6 +96,7 @@ pub(crate) struct Scene {
     pub(crate) tool: &'static str,
     pub(crate) caller: Caller,
     pub(crate) doing: Doing,
+    pub(crate) records: Arc<Records>,
 }
 
 impl Call {
@@ -114,6 +116,7 @@ impl Call {
             tool: scene.tool,
             caller: scene.caller,
             doing: scene.doing,
+            records: scene.records,
             mind: OnceCell::new_with(mind),
             deadline,
             said: Mutex::default(),
@@ -144,6 +147,7 @@ impl Call {
             tool: whole.tool,
             caller: whole.caller.clone(),
             doing: whole.doing.clone(),
+            records: whole.records.clone(),
             mind: OnceCell::new_with(mind),
             deadline,
             said: Mutex::new(said.clone()),
@@ -154,6 +158,12 @@ impl Call {
             whole: Arc::new(next),
             prefix: String::new(),
         }
+    }
+
+    /// Waits until the records of calls that were answered before are kept, for who counts them;
+    /// not for long.
+    pub async fn recorded(&self) {
+        self.whole.records.flushed_soon().await;
     }
 
     /// What is remembered; for reading.
@@ -294,9 +304,9 @@ impl Call {
         self.whole.caller.cancelled.cancelled().await;
     }
 
-    /// Whether nobody was asked to think, so that running again costs nothing.
-    pub(crate) fn asked_nobody(&self) -> bool {
-        self.whole.mind.get().is_none() || self.bill().spent.model_calls == 0
+    /// How often someone was asked to think so far.
+    pub(crate) fn asks(&self) -> i64 {
+        self.bill().spent.model_calls
     }
 
     /// A name of an ask or a note, as the whole call knows it.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::Instant,
+    time::{Instant, Interval, MissedTickBehavior},
 };
 use tracing::{Instrument as _, Span, field::Empty};
 
@@ -427,11 +427,18 @@ async fn give_signs_of_waiting(caller: &Caller) {
     }
 }
 
+/// When a call gives signs of life. Kept over its legs: several short ones are silent, too.
+pub(crate) fn signs_of_life() -> Interval {
+    let mut signs =
+        tokio::time::interval_at(Instant::now() + FIRST_SIGN_OF_LIFE, SIGN_OF_LIFE_EVERY);
+    signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    signs
+}
+
 /// Never ends.
-pub(crate) async fn give_signs_of_life(call: &Call) {
-    tokio::time::sleep(FIRST_SIGN_OF_LIFE).await;
+pub(crate) async fn give_signs_of_life(call: &Call, signs: &mut Interval) {
     loop {
+        signs.tick().await;
         call.sign_of_life();
-        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
     }
 }

@@ -389,7 +389,12 @@ impl Registry {
         }
     }
 
-    fn present(&self, id: &SuspensionId, owner: Option<String>, hold: &Hold) -> Option<Presence> {
+    pub(crate) fn present(
+        &self,
+        id: &SuspensionId,
+        owner: Option<String>,
+        hold: &Hold,
+    ) -> Option<Presence> {
         self.held.enter(id, |over| Held {
             owner,
             stop: hold.stop.clone(),
@@ -471,7 +476,7 @@ impl Registry {
     }
 }
 
-fn believed_until(now: Timestamp) -> Timestamp {
+pub(crate) fn believed_until(now: Timestamp) -> Timestamp {
     now.plus_micros(i64::try_from(BELIEVED.as_micros()).unwrap_or(i64::MAX))
 }
 

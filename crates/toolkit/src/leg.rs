@@ -7,16 +7,16 @@
 
 use std::time::Duration;
 
-use deliberate_core::{Change, Suspension};
+use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    Answer, Call, Caller, Event, Outcome, Registry, ToolError,
+    Answer, Call, Caller, Event, Outcome, RESUME, Registry, ToolError,
     call::{Journal, Scene},
-    gate::{Ending, Run, give_signs_of_life},
-    held::{Hold, Kept, Work},
+    gate::{Ending, Run, give_signs_of_life, signs_of_life},
+    held::{Hold, Kept, Stage, Work, believed_until},
     record::Begun,
     tool::Ran,
 };
@@ -33,6 +33,25 @@ enum Leg {
     Over(Result<Outcome<Value>, ToolError>),
     /// Others were faster: nothing was kept.
     Overtaken,
+    /// Someone else goes on with the call of that id: nothing was kept.
+    Anothers(SuspensionId),
+}
+
+/// What is known of the leg that runs.
+struct Now {
+    deadline: Instant,
+    /// How often someone was asked before it began.
+    asked: i64,
+    /// Whether it was resumed with replies.
+    resumed: bool,
+    /// How often it was run again.
+    overtaken: u32,
+}
+
+impl Now {
+    fn may_run_again(&self, ending: &Ending, call: &Call) -> bool {
+        ending.may_run_again && call.asks() == self.asked && self.overtaken < MOST_RUNS
+    }
 }
 
 impl Registry {
@@ -44,15 +63,20 @@ impl Registry {
         caller: Caller,
         hold: &Hold,
     ) -> Result<Answer, ToolError> {
-        let mut deadline = begun.instant + self.time_limit(run.entry);
         let journal = run.journal.take();
+        let mut now = Now {
+            deadline: begun.instant + self.time_limit(run.entry),
+            asked: 0,
+            resumed: journal.is_some(),
+            overtaken: 0,
+        };
         note_work(&run, &begun, journal.as_ref(), hold).await;
-        let mut call = Call::new(self.scene(&begun, caller, hold), deadline, journal);
-        let mut overtaken = 0;
+        let mut call = Call::new(self.scene(&begun, caller, hold), now.deadline, journal);
+        let mut signs = signs_of_life();
         loop {
             let leg = tokio::select! {
-                leg = self.run_leg(&run, &begun, &call, deadline, hold) => leg,
-                () = give_signs_of_life(&call) => return Err(ToolError::Internal),
+                leg = self.run_leg(&run, &begun, &call, now.deadline, hold) => leg,
+                () = give_signs_of_life(&call, &mut signs) => return Err(ToolError::Internal),
                 // It is another's by now, and so is the answer.
                 id = self.keep_running(hold) => return self.ended_answer(&id).await,
             };
@@ -60,11 +84,22 @@ impl Registry {
                 Leg::GoesOn(arguments) => {
                     run.arguments = arguments;
                     forget_replies(&mut run);
-                    deadline = Instant::now() + self.time_limit(run.entry);
-                    call = call.next_leg(deadline);
+                    now = Now {
+                        deadline: Instant::now() + self.time_limit(run.entry),
+                        asked: call.asks(),
+                        resumed: false,
+                        overtaken: 0,
+                    };
+                    call = call.next_leg(now.deadline);
                     note_work(&run, &begun, None, hold).await;
-                    overtaken = 0;
                     continue;
+                }
+                Leg::Anothers(id) => {
+                    let answer = self.anothers_answer(&id, hold);
+                    return tokio::select! {
+                        () = call.cancelled() => Err(ToolError::Cancelled),
+                        answer = self.guarded(run.entry, now.deadline, answer) => answer,
+                    };
                 }
                 Leg::Overtaken => Ending::overtaken(),
                 Leg::Over(outcome) => {
@@ -75,13 +110,19 @@ impl Registry {
                     }
                 }
             };
-            if ending.may_run_again && call.asked_nobody() && overtaken < MOST_RUNS {
-                overtaken += 1;
-                give_way(overtaken, begun.number).await;
-                note_work(&run, &begun, None, hold).await;
+            if now.may_run_again(&ending, &call) {
+                now.overtaken += 1;
+                give_way(now.overtaken, begun.number).await;
+                // What it found is what the others changed; no model has seen it.
+                if !now.resumed {
+                    call = call.next_leg(now.deadline);
+                    note_work(&run, &begun, None, hold).await;
+                }
                 continue;
             }
-            self.record_failure(begun, &ending.error, call.bill(), ending.handed_over)
+            let kept = hold.ending().await.map(|kept| kept.id);
+            let handed_over = ending.handed_over.or(kept);
+            self.record_failure(begun, &ending.error, call.bill(), handed_over)
                 .await;
             return Err(ending.error);
         }
@@ -96,6 +137,7 @@ impl Registry {
             tool: begun.tool,
             caller,
             doing: hold.doing.clone(),
+            records: self.records.clone(),
         }
     }
 
@@ -138,14 +180,24 @@ impl Registry {
         let touched = self.touched(&outcome.changes, outcome.session.as_ref());
         let mut changes = outcome.changes;
         // Held until it is committed: whoever says that the call runs writes the same row.
-        let stage = hold.stage.lock().await;
+        let mut stage = hold.stage.lock().await;
         let kept = stage.kept().or_else(|| {
             let suspended = run.suspended.as_deref()?;
-            Some((Kept::of(suspended), None))
+            Some((Kept::of(suspended), suspended.running_until))
         });
-        if let Some((kept, running_until)) = kept {
+        let until = believed_until(self.parts.clock.now());
+        if let Some((kept, seen)) = &kept {
+            // First, and refused if someone else goes on with it: a leg takes effect once.
+            changes.insert(
+                0,
+                Change::RunOn {
+                    id: kept.id.clone(),
+                    seen: *seen,
+                    until,
+                },
+            );
             changes.push(Change::Suspend(Suspension {
-                id: kept.id,
+                id: kept.id.clone(),
                 tool_name: run.entry.about.name.to_owned(),
                 arguments: next.clone(),
                 journal: json!(Journal::default()),
@@ -153,22 +205,67 @@ impl Registry {
                 created_at: kept.begun,
                 expires_at: self.suspended_until(self.parts.clock.now()),
                 owner: begun.principal.owner(),
-                running_until,
+                running_until: Some(until),
                 outcome: None,
                 failed: false,
             }));
         }
-        let committed = self.parts.store.commit(changes).await;
-        drop(stage);
-        match committed {
-            Ok(()) => {
+        match (self.parts.store.commit(changes).await, kept) {
+            (Ok(()), kept) => {
+                if let Some((kept, _)) = kept {
+                    self.runs_on(&mut stage, kept, until, begun.principal.owner(), hold);
+                }
                 if !touched.is_empty() {
                     self.listeners.tell(Event::Touched(&touched));
                 }
                 Leg::GoesOn(next)
             }
-            Err(StoreError::Conflict { .. }) => Leg::Overtaken,
-            Err(error) => Leg::Over(Err(error.into())),
+            (Err(StoreError::AlreadyEnded), Some((kept, _))) => Leg::Anothers(kept.id),
+            (Err(StoreError::Conflict { .. }), _) => Leg::Overtaken,
+            (Err(error), _) => Leg::Over(Err(error.into())),
+        }
+    }
+
+    /// It was said that the call of that id runs until then.
+    fn runs_on(
+        &self,
+        stage: &mut Stage,
+        mut kept: Kept,
+        now_until: Timestamp,
+        owner: Option<String>,
+        hold: &Hold,
+    ) {
+        if let Stage::RunsOn { until, .. } = stage {
+            *until = now_until;
+            return;
+        }
+        kept.waited_for = None;
+        let here = self.present(&kept.id, owner, hold);
+        *stage = Stage::RunsOn {
+            kept,
+            until: now_until,
+            here,
+        };
+    }
+
+    /// The answer of a call that someone else goes on with.
+    async fn anothers_answer(&self, id: &SuspensionId, hold: &Hold) -> Result<Answer, ToolError> {
+        hold.waits_for(id).await;
+        loop {
+            let suspension = self.parts.store.suspension(id).await?;
+            match suspension {
+                Some(it) if it.outcome.is_none() && (self.runs(&it) || self.held.has(id)) => {
+                    self.held.wait_for(id).await;
+                }
+                Some(it) if it.outcome.is_none() => {
+                    return Err(ToolError::Told {
+                        code: "Conflict".to_owned(),
+                        message: "this call was resumed by another and waits again".to_owned(),
+                        hint: Some(format!("Call {RESUME} with its id alone to have its asks.")),
+                    });
+                }
+                _ => return self.ended_answer(id).await,
+            }
         }
     }
 }

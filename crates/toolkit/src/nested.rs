@@ -45,6 +45,12 @@ impl Call {
         })
     }
 
+    /// Whether a tool of that name may have to wait until its client has thought.
+    pub fn may_wait(&self, name: &str) -> bool {
+        let entry = self.whole.tools.find(name);
+        entry.is_ok_and(|entry| entry.about.thinks)
+    }
+
     fn not_within(&self, name: &str) -> ToolError {
         ToolError::Told {
             code: "NotWithin".to_owned(),

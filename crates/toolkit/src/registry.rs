@@ -82,7 +82,7 @@ pub struct Registry {
     calls: AtomicU64,
     pub(crate) open_calls: Arc<AtomicUsize>,
     pub(crate) held: HeldCalls,
-    pub(crate) records: Records,
+    pub(crate) records: Arc<Records>,
 }
 
 pub(crate) struct Entry {
@@ -131,7 +131,7 @@ impl Registry {
             calls: AtomicU64::new(0),
             open_calls: Arc::default(),
             held: HeldCalls::default(),
-            records: Records::default(),
+            records: Arc::default(),
         }
     }
 

@@ -181,6 +181,9 @@ impl Registry {
         let now = self.parts.clock.now();
         let keys: Vec<&str> = asks.iter().map(|ask| ask.key.as_str()).collect();
         let (journal, keys) = (json!(journal), json!(keys));
+        // Nobody runs it, but of a further round it says which: who still runs an earlier one knows
+        // another moment, and can't keep what comes of that.
+        let round = earlier.as_ref().map(|_| now);
         let (id, created_at, changed) = match earlier {
             Some(earlier) => {
                 let waited_for = earlier.waited_for.as_ref();
@@ -198,7 +201,7 @@ impl Registry {
             created_at,
             expires_at: self.suspended_until(now),
             owner,
-            running_until: None,
+            running_until: round,
             outcome: None,
             failed: false,
         };

@@ -1,41 +1,62 @@
 //! Tools as `tools/list` shows them: every client pays for the list with its context, so it says
-//! what a client needs to choose and call a tool, and of the answers only their outline. The whole
-//! schemas are checked by the gate and written out in the documentation.
+//! what a client needs to choose and call a tool, and of the answers only what other calls are made
+//! with. The whole schemas are checked by the gate and written out in the documentation.
 
 use deliberate_toolkit::Annotations;
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value, json};
 
-/// The schema of the arguments. That unknown ones are refused is said by the error that refuses
-/// them, with the name that may have been meant.
+/// A number that is no smaller bounds what nobody reaches.
+const FAR: f64 = 1_000.0;
+
+/// The schema of the arguments, without what nobody goes against who means well: the error that
+/// refuses an unknown name, an empty text or too long a list says so, with what is right.
 pub(crate) fn input(schema: &Value) -> Map<String, Value> {
     let mut fields = schema.as_object().cloned().unwrap_or_default();
-    fields.shift_remove("additionalProperties");
+    leave_out(&mut fields);
     fields
 }
 
-/// The outline of an answer: its fields and what each is.
-pub(crate) fn output(schema: &Value) -> Map<String, Value> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let mut outline = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if let Some(properties) = properties {
-        let fields: Map<String, Value> = properties
-            .iter()
-            // The instructions tell of it once for all.
-            .filter(|(name, _)| *name != "still_running")
-            .map(|(name, field)| (name.clone(), kind(field)))
-            .collect();
-        outline.insert("properties".to_owned(), Value::Object(fields));
+fn leave_out(schema: &mut Map<String, Value>) {
+    let counts = schema.get("type").is_some_and(|kind| kind == "integer");
+    schema.retain(|keyword, value| !goes_without_saying(keyword, value, counts));
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            leave_out(property);
+        }
     }
-    outline
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        leave_out(items);
+    }
 }
 
-/// What a field is, where it is always the same. Most are text, so that is not said.
-fn kind(field: &Value) -> Value {
-    match field.get("type") {
-        Some(Value::String(kind)) if kind != "string" => json!({ "type": kind }),
-        _ => json!({}),
+fn goes_without_saying(keyword: &str, value: &Value, counts: bool) -> bool {
+    match keyword {
+        "additionalProperties" => value == false,
+        "maxLength" | "maxItems" => true,
+        "minLength" => value == 1,
+        "maximum" => value.as_f64().is_some_and(|most| most >= FAR),
+        // Not so of a share: who reads only that it is at most 1 may take it for a percentage.
+        "minimum" => counts && (value == 0 || value == 1),
+        _ => false,
     }
+}
+
+/// The outline of an answer: the ids that it brings, for those are what the next call is made with.
+/// What else there is in an answer is seen in it.
+pub(crate) fn output(schema: &Value) -> Map<String, Value> {
+    let mut outline = Map::from_iter([("type".to_owned(), json!("object"))]);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let ids: Map<String, Value> = properties
+        .into_iter()
+        .flat_map(Map::keys)
+        .filter(|name| name.ends_with("_id") || name.ends_with("_ids"))
+        .map(|name| (name.clone(), json!({})))
+        .collect();
+    if !ids.is_empty() {
+        outline.insert("properties".to_owned(), Value::Object(ids));
+    }
+    outline
 }
 
 /// The hints that differ from what the protocol assumes.

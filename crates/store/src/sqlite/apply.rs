@@ -224,7 +224,11 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
             state,
             at_step,
         } => runs::add_event(event, *state, *at_step),
-        Change::ForgetRuns { base, keep } => runs::forget(base, *keep),
+        Change::ForgetRuns {
+            base,
+            keep,
+            idle_since,
+        } => runs::forget(base, *keep, *idle_since),
         Change::DeleteRun(id) => runs::delete(id),
         Change::SetState { key, value, at } => runs::set_state(key, value.as_ref(), *at),
         Change::AddInvocation(invocation) => record(invocation),

@@ -328,15 +328,26 @@ impl Store for SqliteStore {
         &'a self,
         id: &'a RunId,
     ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
-        Box::pin(runs::whole(self, id))
+        Box::pin(runs::whole(self, id, true))
+    }
+
+    fn run_without_plan<'a>(
+        &'a self,
+        id: &'a RunId,
+    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
+        Box::pin(runs::whole(self, id, false))
     }
 
     fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>> {
         Box::pin(self.rows(runs::list(filter, page)))
     }
 
-    fn newest_run<'a>(&'a self, base: &'a str) -> StoreFuture<'a, Option<RunId>> {
-        Box::pin(runs::newest(self, base))
+    fn newest_run<'a>(
+        &'a self,
+        base: &'a str,
+        owner: Option<&'a str>,
+    ) -> StoreFuture<'a, Option<RunId>> {
+        Box::pin(runs::newest(self, base, owner))
     }
 
     fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64> {

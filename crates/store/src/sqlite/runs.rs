@@ -64,13 +64,16 @@ pub(super) fn add_event(event: &RunEvent, state: RunState, at_step: u32) -> Stat
     .bind(event.data.to_string())
 }
 
-pub(super) fn forget(base: &str, keep: u32) -> Statement<'_> {
+pub(super) fn forget(base: &str, keep: u32, idle_since: Timestamp) -> Statement<'_> {
     sqlx::query(
-        "DELETE FROM chain_runs WHERE id IN (SELECT id FROM chain_runs \
-         WHERE base = $1 AND state <> 'open' ORDER BY number DESC LIMIT -1 OFFSET $2)",
+        "DELETE FROM chain_runs WHERE id IN (SELECT id FROM (SELECT id FROM chain_runs \
+         WHERE base = $1 AND state <> 'open' ORDER BY number DESC LIMIT -1 OFFSET $2) \
+         UNION ALL SELECT id FROM chain_runs \
+         WHERE base = $1 AND state = 'open' AND updated_at < $3)",
     )
     .bind(base)
     .bind(keep)
+    .bind(idle_since.as_micros())
 }
 
 pub(super) fn delete(id: &RunId) -> Statement<'_> {
@@ -109,11 +112,17 @@ pub(super) fn list(filter: &RunFilter, page: Page) -> Statement<'_> {
     .bind(page.offset)
 }
 
-pub(super) async fn newest(store: &SqliteStore, base: &str) -> Result<Option<RunId>, StoreError> {
+pub(super) async fn newest(
+    store: &SqliteStore,
+    base: &str,
+    owner: Option<&str>,
+) -> Result<Option<RunId>, StoreError> {
     let id: Option<String> = sqlx::query_scalar(
-        "SELECT id FROM chain_runs WHERE base = $1 ORDER BY number DESC LIMIT 1",
+        "SELECT id FROM chain_runs WHERE base = $1 AND ($2 IS NULL OR owner = $2) \
+         ORDER BY number DESC LIMIT 1",
     )
     .bind(base)
+    .bind(owner)
     .fetch_optional(store.readers().await?)
     .await
     .map_err(|error| query_error(&error))?;
@@ -155,9 +164,11 @@ impl FromRow for Setting {
 
 /// One statement sees one moment: a row that is the run, and rows of [`TOGETHER`] events each, for
 /// every row that leaves the database's thread costs more than what is in it. An event is two lines:
-/// what happened, and what belongs to it. JSON as it is stored has no line ends inside.
-const WHOLE: &str = "SELECT *, NULL AS lines FROM chain_runs WHERE id = $1 \
-     UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+/// what happened, and what belongs to it. JSON as it is stored has no line ends inside. A plan that
+/// is not wanted is not read from the disk either.
+const WHOLE: &str = "SELECT id, base, number, command, owner, state, steps, at_step, events, \
+     created_at, updated_at, CASE WHEN $3 THEN plan ELSE 'null' END AS plan, NULL AS lines \
+     FROM chain_runs WHERE id = $1 UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
      group_concat('[' || seq || ',' || json_quote(kind) || ',' || coalesce(step, 'null') || ',' \
      || created_at || ']' || char(10) || data, char(10)) \
      FROM chain_events WHERE run_id = $1 GROUP BY seq / $2";
@@ -168,10 +179,12 @@ const TOGETHER: u32 = 32;
 pub(super) async fn whole(
     store: &SqliteStore,
     id: &RunId,
+    with_plan: bool,
 ) -> Result<Option<(Run, Vec<RunEvent>)>, StoreError> {
     let rows = sqlx::query(WHOLE)
         .bind(id.as_str())
         .bind(TOGETHER)
+        .bind(with_plan)
         .fetch_all(store.readers().await?)
         .await
         .map_err(|error| query_error(&error))?;

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::apply::Statement;
 
-/// A new suspension, or the next round of one that has not ended. Only the rounds' own parts
-/// change.
+/// A new suspension, or the next round of one that has not ended. Whose it is, its tool and its
+/// beginning stay; the next leg of a call has arguments of its own.
 pub(super) fn suspend(suspension: &Suspension) -> Statement<'_> {
     sqlx::query(
         "INSERT INTO suspensions (id, tool_name, arguments, journal, asks, created_at, \
          expires_at, outcome, owner, running_until) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, \
-         $8, $9) ON CONFLICT (id) DO UPDATE SET journal = excluded.journal, \
-         asks = excluded.asks, expires_at = excluded.expires_at, \
+         $8, $9) ON CONFLICT (id) DO UPDATE SET arguments = excluded.arguments, \
+         journal = excluded.journal, asks = excluded.asks, expires_at = excluded.expires_at, \
          running_until = excluded.running_until WHERE suspensions.outcome IS NULL",
     )
     .bind(suspension.id.as_str())

@@ -203,6 +203,7 @@ async fn a_run_that_is_gone_takes_its_events_along() {
     let forget = Change::ForgetRuns {
         base: "a".to_owned(),
         keep: 1,
+        idle_since: deliberate_core::Timestamp::from_micros(0),
     };
     let mut connection = raw(&path).await;
     for (change, wanted) in [(forget, 4), (Change::DeleteRun("chain-a#2".into()), 2)] {

@@ -213,7 +213,7 @@ impl Store for Recorder {
         nothing()
     }
 
-    fn newest_run<'a>(&'a self, _: &'a str) -> StoreFuture<'a, Option<RunId>> {
+    fn newest_run<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> StoreFuture<'a, Option<RunId>> {
         nothing()
     }
 

@@ -173,6 +173,12 @@ pub(crate) struct View {
     percent: Percent,
 }
 
+impl View {
+    pub(crate) fn view(self) -> String {
+        self.view
+    }
+}
+
 pub(crate) fn ask(key: &str, question: &str) -> Ask {
     Ask {
         key: key.to_owned(),

@@ -287,6 +287,8 @@ macro_rules! store_contract {
                 }
                 run_lists {
                     forgetting_keeps_the_newest_and_all_that_are_open,
+                    open_runs_that_nobody_goes_on_with_are_forgotten,
+                    the_newest_run_is_looked_up_among_those_of_an_owner,
                     runs_come_last_changed_first_without_their_plans,
                     runs_are_listed_by_base_state_and_owner,
                 }

@@ -15,6 +15,7 @@ use super::{
     ALL, Fixture,
     runs::{end, event, go_on, run},
 };
+use crate::samples::at;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -25,7 +26,8 @@ enum Step {
         ahead: u32,
         state: RunState,
     },
-    Forget(u32),
+    /// How many ended ones stay, and since when an open one is idle.
+    Forget(u32, i64),
     Delete(i64),
 }
 
@@ -39,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1..6_i64).prop_map(Step::Begin),
         8 => (1..6_i64, prop_oneof![6 => Just(1), 1 => Just(0), 1 => Just(2)], state)
             .prop_map(|(number, ahead, state)| Step::Event { number, ahead, state }),
-        1 => (0..3_u32).prop_map(Step::Forget),
+        1 => (0..3_u32, 0..4_i64).prop_map(|(keep, idle)| Step::Forget(keep, idle)),
         1 => (1..6_i64).prop_map(Step::Delete),
     ]
 }
@@ -86,7 +88,7 @@ fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
             };
             (change, fits)
         }
-        Step::Forget(keep) => {
+        Step::Forget(keep, idle) => {
             let ended = model
                 .iter()
                 .filter(|(_, (run, _))| run.state != RunState::Open);
@@ -95,9 +97,17 @@ fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
                 .rev()
                 .skip(usize::try_from(keep).unwrap())
                 .collect();
-            model.retain(|number, _| !gone.contains(number));
-            let base = base.to_owned();
-            (Change::ForgetRuns { base, keep }, true)
+            let idle_since = at(idle);
+            model.retain(|number, (run, _)| {
+                let idle = run.state == RunState::Open && run.updated_at < idle_since;
+                !idle && !gone.contains(number)
+            });
+            let change = Change::ForgetRuns {
+                base: base.to_owned(),
+                keep,
+                idle_since,
+            };
+            (change, true)
         }
         Step::Delete(number) => {
             let fits = model.remove(&number).is_some();
@@ -118,7 +128,7 @@ async fn check(store: &dyn Store, base: &str, model: &Model) {
     assert_eq!(store.runs(&filter, ALL).await.unwrap().len(), model.len());
     let newest = model.last_key_value();
     assert_eq!(
-        store.newest_run(base).await.unwrap(),
+        store.newest_run(base, None).await.unwrap(),
         newest.map(|(_, (run, _))| run.id.clone())
     );
     assert_eq!(

@@ -8,6 +8,7 @@ use super::{
     ALL, Fixture, commit,
     runs::{end, event, go_on, run},
 };
+use crate::samples::at;
 
 async fn ids(store: &dyn Store, filter: RunFilter, page: Page) -> Vec<String> {
     let runs = store.runs(&filter, page).await.unwrap();
@@ -29,6 +30,7 @@ pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixtur
     let forget = |keep| Change::ForgetRuns {
         base: "a".to_owned(),
         keep,
+        idle_since: at(0),
     };
     let left = async || {
         let of_a = RunFilter {
@@ -45,6 +47,45 @@ pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixtur
     }
     assert_eq!(ids(&*it.store, RunFilter::default(), ALL).await.len(), 8);
     assert_eq!(it.store.last_run_number("a").await.unwrap(), 4);
+}
+
+pub(crate) async fn open_runs_that_nobody_goes_on_with_are_forgotten(it: Fixture) {
+    let runs = [run("a", 1), run("a", 2), run("a", 3), run("b", 1)];
+    let mut changes: Vec<_> = runs.iter().cloned().map(Change::BeginRun).collect();
+    changes.push(go_on(event(&runs[1], 1)));
+    changes.push(end(event(&runs[2], 1), RunState::Done));
+    commit(&*it.store, changes).await;
+    for (idle_since, wanted) in [(0, 4), (1, 3), (1, 3), (2, 2)] {
+        let forget = Change::ForgetRuns {
+            base: "a".to_owned(),
+            keep: 9,
+            idle_since: at(idle_since),
+        };
+        commit(&*it.store, vec![forget]).await;
+        let left = ids(&*it.store, RunFilter::default(), ALL).await;
+        assert_eq!(left.len(), wanted, "idle since {idle_since}: {left:?}");
+    }
+    let mut left = ids(&*it.store, RunFilter::default(), ALL).await;
+    left.sort_unstable();
+    assert_eq!(left, ["chain-a#3", "chain-b#1"]);
+}
+
+pub(crate) async fn the_newest_run_is_looked_up_among_those_of_an_owner(it: Fixture) {
+    let owners = [Some("me"), None, Some("me"), Some("you"), None];
+    let runs = owners.into_iter().zip(1..).map(|(owner, number)| Run {
+        owner: owner.map(str::to_owned),
+        ..run("a", number)
+    });
+    commit(&*it.store, runs.map(Change::BeginRun).collect()).await;
+    for (owner, wanted) in [
+        (None, Some("chain-a#5")),
+        (Some("me"), Some("chain-a#3")),
+        (Some("you"), Some("chain-a#4")),
+        (Some("nobody"), None),
+    ] {
+        let newest = it.store.newest_run("a", owner).await.unwrap();
+        assert_eq!(newest, wanted.map(Into::into), "{owner:?}");
+    }
 }
 
 pub(crate) async fn runs_come_last_changed_first_without_their_plans(it: Fixture) {

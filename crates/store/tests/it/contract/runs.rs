@@ -108,7 +108,22 @@ pub(crate) async fn a_run_and_its_events_come_back_whole(it: Fixture) {
         ..odd
     };
     assert_eq!(it.store.run(&odd.id).await.unwrap(), Some(odd.clone()));
-    assert_eq!(whole(&*it.store, &odd).await, Some((odd.clone(), happened)));
+    assert_eq!(
+        whole(&*it.store, &odd).await,
+        Some((odd.clone(), happened.clone()))
+    );
+    let without = it.store.run_without_plan(&odd.id).await.unwrap();
+    let plan = Value::Null;
+    assert_eq!(
+        without,
+        Some((
+            Run {
+                plan,
+                ..odd.clone()
+            },
+            happened
+        ))
+    );
     assert_eq!(it.store.run(&plain.id).await.unwrap(), Some(plain.clone()));
     assert_eq!(
         whole(&*it.store, &plain).await,
@@ -120,7 +135,9 @@ pub(crate) async fn what_never_ran_is_none_or_empty(it: Fixture) {
     let missing = run("missing", 1);
     assert_eq!(it.store.run(&missing.id).await.unwrap(), None);
     assert_eq!(whole(&*it.store, &missing).await, None);
-    assert_eq!(it.store.newest_run("missing").await.unwrap(), None);
+    let without = it.store.run_without_plan(&missing.id).await.unwrap();
+    assert_eq!(without, None);
+    assert_eq!(it.store.newest_run("missing", None).await.unwrap(), None);
     assert_eq!(it.store.last_run_number("missing").await.unwrap(), 0);
     let all = it.store.runs(&RunFilter::default(), ALL).await.unwrap();
     assert_eq!(all, []);
@@ -154,7 +171,7 @@ pub(crate) async fn a_number_is_begun_once(it: Fixture) {
     )
     .await;
     assert_eq!(it.store.last_run_number("a").await.unwrap(), 2);
-    let newest = it.store.newest_run("a").await.unwrap();
+    let newest = it.store.newest_run("a", None).await.unwrap();
     assert_eq!(newest, Some("chain-a#2".into()));
     assert_eq!(it.store.run(&first.id).await.unwrap(), Some(first));
 }

@@ -51,6 +51,7 @@ pub(crate) async fn a_new_round_changes_only_what_belongs_to_the_round(it: Fixtu
     commit(&*it.store, vec![Change::Suspend(first.clone())]).await;
     commit(&*it.store, vec![Change::Suspend(second.clone())]).await;
     let wanted = Suspension {
+        arguments: second.arguments,
         journal: second.journal,
         asks: second.asks,
         expires_at: second.expires_at,

@@ -1,0 +1,400 @@
+//! Calls whose work goes on, leg by leg.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_core::{Change, Mode, Session, SystemIds};
+use deliberate_thinker::Thinker;
+use deliberate_toolkit::{
+    About, Annotations, Call, Caller, Left, LeftCall, Limits, Outcome, Parts, Principal, Progress,
+    RESUME, Registry, StillRunning, Tool, ToolError, Within,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    house::{ALL, House, done, parts, waits_for},
+    recorder::Recorder,
+    scripted::{Scripted, costs},
+    tools::{View, ask},
+};
+
+/// Climbs step by step, each a leg that leaves a session, and remembers which it ran.
+#[derive(Clone, Default)]
+pub(crate) struct Climb(Arc<Watched>);
+
+struct Watched {
+    ran: Mutex<Vec<u32>>,
+    may_pass: Semaphore,
+    cancels: CancellationToken,
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self {
+            ran: Mutex::default(),
+            may_pass: Semaphore::new(0),
+            cancels: CancellationToken::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Going {
+    step: u32,
+    last: u32,
+    /// Asks at every step.
+    #[serde(default)]
+    thinks: bool,
+    /// Waits there until it is let go.
+    wait_at: Option<Vec<u32>>,
+    fail_at: Option<u32>,
+    cancel_at: Option<u32>,
+    /// Comes too late there, as if others were faster.
+    late_at: Option<u32>,
+    pause_ms: Option<u64>,
+}
+
+impl Climb {
+    pub(crate) fn ran(&self) -> Vec<u32> {
+        self.0.ran.lock().unwrap().clone()
+    }
+
+    async fn has_run(&self, steps: &[u32]) {
+        while self.ran() != steps {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+impl Tool for Climb {
+    type Input = Going;
+    type Output = Value;
+
+    fn about(&self) -> About {
+        About {
+            name: "climb",
+            title: "Climb",
+            description: "Goes on, step by step.",
+            annotations: Annotations::THINKS,
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Going, call: &Call) -> Result<Outcome<Value>, ToolError> {
+        let step = input.step;
+        self.0.ran.lock().unwrap().push(step);
+        call.progress(1.0, None, &format!("at {step}"));
+        let seen = call.store().sessions(ALL).await?.len();
+        if input.wait_at.as_ref().is_some_and(|at| at.contains(&step)) {
+            self.0.may_pass.acquire().await.unwrap().forget();
+        }
+        if let Some(pause) = input.pause_ms {
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        let mut said = Value::Null;
+        if input.thinks {
+            let asked = ask("view", &format!("At {step}?"));
+            said = json!(call.think::<View>(asked, None).await?.value.view());
+        }
+        if input.fail_at == Some(step) {
+            return Err(ToolError::Told {
+                code: "Fell".to_owned(),
+                message: "it fell".to_owned(),
+                hint: None,
+            });
+        }
+        if input.cancel_at == Some(step) {
+            self.0.cancels.cancel();
+        }
+        let mut changes = vec![Change::AddSession(session(step, call))];
+        if input.late_at == Some(step) {
+            changes.push(Change::DeleteSession("not there".into()));
+        }
+        let next = (step < input.last).then(|| Going {
+            step: step + 1,
+            ..input
+        });
+        Ok(Outcome {
+            output: json!({ "step": step, "seen": seen, "said": said, "next": next }),
+            changes,
+            session: None,
+        })
+    }
+
+    fn goes_on(&self, output: &Value) -> Option<Value> {
+        output.get("next").filter(|next| !next.is_null()).cloned()
+    }
+}
+
+fn session(step: u32, call: &Call) -> Session {
+    Session {
+        id: call.fresh(),
+        mode: Mode::Linear,
+        title: Some(format!("step {step}")),
+        created_at: call.now(),
+        updated_at: call.now(),
+        active_branch_id: None,
+        metadata: None,
+    }
+}
+
+fn furnish(mut house: House, mind: Option<Arc<dyn Thinker>>) -> (House, Climb) {
+    let climb = Climb::default();
+    let parts = Parts {
+        clock: house.clock.clone(),
+        ids: Arc::new(SystemIds),
+        ..parts(house.store.clone(), mind)
+    };
+    house.registry = Arc::new(Registry::new(parts).with(climb.clone()));
+    (house, climb)
+}
+
+fn house(mind: Option<Arc<dyn Thinker>>) -> (House, Climb) {
+    furnish(House::without_model(), mind)
+}
+
+/// The steps that left something, sorted.
+async fn steps(house: &House) -> Vec<String> {
+    let sessions = house.store.sessions(ALL).await.unwrap();
+    let mut titles: Vec<String> = sessions
+        .into_iter()
+        .filter_map(|entry| entry.session.title)
+        .collect();
+    titles.sort();
+    titles
+}
+
+async fn runs_on(house: &House, arguments: Value) -> StillRunning {
+    let soon = Duration::from_millis(20);
+    let call = house
+        .registry
+        .call_within("climb", arguments, Caller::default(), soon);
+    match call.await {
+        Ok(Within::StillRunning(running)) => running,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn left(house: &House, id: &str) -> LeftCall {
+    let left = house.registry.left_call(id, &Principal::default()).await;
+    left.unwrap()
+}
+
+fn hears() -> (Caller, Arc<Mutex<Vec<Progress>>>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = heard.clone();
+    let caller = Caller {
+        progress: Some(Arc::new(move |told| ears.lock().unwrap().push(told))),
+        ..Caller::default()
+    };
+    (caller, heard)
+}
+
+fn view(text: &str) -> Value {
+    json!([{ "view": text, "percent": 50 }])
+}
+
+#[tokio::test]
+async fn what_a_leg_changed_is_there_before_the_next_and_the_last_answers() {
+    let reply = || costs(r#"{"view":"up","percent":85}"#, 10, Some(0.5));
+    let (house, climb) = house(Some(Scripted::new([reply(), reply(), reply()])));
+    let (caller, heard) = hears();
+    let arguments = json!({ "step": 1, "last": 3, "thinks": true });
+    let call = house.registry.call("climb", arguments.clone(), caller);
+    let output = done(call.await);
+    assert_eq!((&output["step"], &output["seen"]), (&json!(3), &json!(2)));
+    assert_eq!(climb.ran(), [1, 2, 3]);
+    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+
+    let records = house.records().await;
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0].input, arguments);
+    assert_eq!(records[0].output, Some(output));
+    let spent = &records[0].spent;
+    assert_eq!((spent.model_calls, spent.prompt_tokens), (3, 30));
+    assert_eq!(spent.cost_usd, Some(1.5));
+
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard.len(), 3, "{heard:?}");
+    assert!(heard.windows(2).all(|pair| pair[0].done < pair[1].done));
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_short_legs_are_not_silent() {
+    let registry = Registry::new(parts(Recorder::new(), None)).with(Climb::default());
+    let (caller, heard) = hears();
+    let arguments = json!({ "step": 1, "last": 20, "pause_ms": 900 });
+    done(registry.call("climb", arguments, caller).await);
+    let heard = heard.lock().unwrap();
+    // One each, and the signs of life after 1, 6, 11 and 16 seconds of the 18.
+    assert_eq!(heard.len(), 20 + 4, "{heard:?}");
+    assert!(heard.windows(2).all(|pair| pair[0].done < pair[1].done));
+}
+
+#[tokio::test]
+async fn an_error_leaves_what_the_legs_before_it_changed() {
+    let (house, climb) = house(None);
+    let arguments = json!({ "step": 1, "last": 3, "fail_at": 2 });
+    let error = house.call("climb", arguments).await.unwrap_err();
+    assert_eq!(error.code(), "Fell");
+    assert_eq!(climb.ran(), [1, 2]);
+    assert_eq!(steps(&house).await, ["step 1"]);
+    let records = house.records().await;
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].error_code.as_deref(), Some("Fell"));
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_begins_no_further_leg() {
+    let (house, climb) = house(None);
+    let caller = Caller {
+        cancelled: climb.0.cancels.clone(),
+        ..Caller::default()
+    };
+    let arguments = json!({ "step": 1, "last": 3, "cancel_at": 1 });
+    let answer = house.registry.call("climb", arguments, caller).await;
+    assert_eq!(answer, Err(ToolError::Cancelled));
+    assert_eq!(climb.ran(), [1]);
+    assert_eq!(steps(&house).await, ["step 1"]);
+}
+
+#[tokio::test]
+async fn a_leg_that_waits_for_replies_is_resumed_where_it_was() {
+    let (house, climb) = house(None);
+    let arguments = json!({ "step": 1, "last": 3, "thinks": true });
+    let needs = waits_for(house.call("climb", arguments).await);
+    for step in 1..3 {
+        let question = format!("At {}?", step + 1);
+        let again = waits_for(house.resume(&needs.id, view(&format!("{step} up"))).await);
+        assert_eq!(again.id, needs.id);
+        assert_eq!(again.asks[0].messages[0].text, question);
+        let kept = left(&house, &needs.id).await;
+        assert_eq!(kept.arguments["step"], step + 1);
+        assert_eq!(kept.left, Left::Waiting);
+    }
+    let output = done(house.resume(&needs.id, view("3 up")).await);
+    assert_eq!(output["said"], "3 up");
+    assert_eq!(climb.ran(), [1, 1, 2, 2, 3, 3]);
+    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+    assert_eq!(done(house.resume(&needs.id, json!([])).await), output);
+}
+
+#[tokio::test]
+async fn a_leg_in_the_middle_that_waits_survives_a_restart() {
+    let (house, _) = house(None);
+    let arguments = json!({ "step": 1, "last": 2, "thinks": true });
+    let needs = waits_for(house.call("climb", arguments).await);
+    waits_for(house.resume(&needs.id, view("up")).await);
+    let (house, climb) = furnish(house.restarted().await, None);
+    let output = done(house.resume(&needs.id, view("there")).await);
+    assert_eq!(output["said"], "there");
+    assert_eq!(climb.ran(), [2]);
+    assert_eq!(steps(&house).await, ["step 1", "step 2"]);
+}
+
+#[tokio::test]
+async fn a_leg_that_two_resume_takes_effect_once() {
+    let (house, climb) = house(None);
+    climb.0.may_pass.add_permits(1);
+    let arguments = json!({ "step": 1, "last": 2, "thinks": true, "wait_at": [1] });
+    let id = waits_for(house.call("climb", arguments).await).id;
+    let resume = || async {
+        let answer = house.resume(&id, view("up")).await;
+        climb.0.may_pass.add_permits(1);
+        answer
+    };
+    let (one, other, ()) = tokio::join!(resume(), resume(), async {
+        climb.has_run(&[1, 1, 1]).await;
+        climb.0.may_pass.add_permits(1);
+    });
+    // The slower comes when the call waits again, for something else.
+    let (first, second) = if one.is_ok() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    assert_eq!(waits_for(first).asks[0].messages[0].text, "At 2?");
+    assert_eq!(second.unwrap_err().code(), "Conflict");
+    assert_eq!(steps(&house).await, ["step 1"]);
+    done(house.resume(&id, view("there")).await);
+    assert_eq!(steps(&house).await, ["step 1", "step 2"]);
+}
+
+#[tokio::test]
+async fn a_call_handed_over_in_its_first_leg_comes_to_its_end() {
+    let (house, climb) = house(None);
+    let arguments = json!({ "step": 1, "last": 3, "wait_at": [1] });
+    let running = runs_on(&house, arguments).await;
+    assert_eq!(running.doing, "at 1");
+    climb.0.may_pass.add_permits(1);
+    let output = done(house.call(RESUME, json!({ "id": running.id })).await);
+    assert_eq!((&output["step"], &output["seen"]), (&json!(3), &json!(2)));
+    assert_eq!(climb.ran(), [1, 2, 3]);
+    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+}
+
+#[tokio::test]
+async fn a_call_whose_process_died_goes_on_from_the_leg_it_had_reached() {
+    let (house, climb) = house(None);
+    let arguments = json!({ "step": 1, "last": 3, "wait_at": [1, 2] });
+    let running = runs_on(&house, arguments).await;
+    climb.0.may_pass.add_permits(1);
+    climb.has_run(&[1, 2]).await;
+
+    house.clock.advance(60_000_000);
+    let (other, others) = furnish(house.beside(None), None);
+    others.0.may_pass.add_permits(1);
+    let by_id = json!({ "id": running.id });
+    let output = done(other.call(RESUME, by_id.clone()).await);
+    assert_eq!(output["step"], 3);
+    assert_eq!(others.ran(), [2, 3]);
+
+    // The first was not dead, only slow; what it does is too late.
+    climb.0.may_pass.add_permits(1);
+    house.registry.settled().await;
+    assert_eq!(done(house.call(RESUME, by_id).await), output);
+    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+}
+
+#[tokio::test]
+async fn a_call_is_believed_to_run_as_long_as_its_legs_follow_each_other() {
+    let (house, climb) = house(None);
+    let arguments = json!({ "step": 1, "last": 4, "wait_at": [1, 2, 3, 4] });
+    let running = runs_on(&house, arguments).await;
+    for step in 2..=4 {
+        house.clock.advance(15_000_000);
+        climb.0.may_pass.add_permits(1);
+        climb.has_run(&(1..=step).collect::<Vec<_>>()).await;
+        let (other, _) = furnish(house.beside(None), None);
+        let left = left(&other, &running.id).await.left;
+        assert!(matches!(left, Left::Running(_)), "{step} {left:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_handed_over_that_comes_too_late_tells_so() {
+    let model = Scripted::new([costs(r#"{"view":"up","percent":85}"#, 10, None)]);
+    let (house, climb) = house(Some(model));
+    let arguments = json!({ "step": 1, "last": 2, "thinks": true, "wait_at": [1], "late_at": 1 });
+    let running = runs_on(&house, arguments).await;
+    climb.0.may_pass.add_permits(1);
+    house.registry.settled().await;
+    let left = left(&house, &running.id).await.left;
+    assert!(
+        matches!(&left, Left::Ended(Err(error)) if error.code() == "Conflict"),
+        "{left:?}"
+    );
+    assert_eq!(
+        climb.ran(),
+        [1],
+        "a model was asked, so it is not run again"
+    );
+}

@@ -1,0 +1,256 @@
+//! Tools that run other tools within their own call.
+
+use std::sync::{Arc, Mutex};
+
+use deliberate_core::SystemIds;
+use deliberate_thinker::Thinker;
+use deliberate_toolkit::{
+    About, Annotations, Call, Caller, Limits, Outcome, Parts, Principal, Registry, Scope, Tool,
+    ToolError,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    house::{ALL, House, done, parts, waits_for},
+    recorder::Recorder,
+    scripted::{Scripted, costs},
+    tools::{Note, Ponder, Steps},
+};
+
+/// Runs other tools, all at once, and hands on what they changed.
+struct Outer(&'static str);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Plan {
+    inner: Vec<Inner>,
+    #[serde(default)]
+    fail: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Inner {
+    key: String,
+    tool: String,
+    arguments: Value,
+}
+
+impl Tool for Outer {
+    type Input = Plan;
+    type Output = Value;
+
+    fn about(&self) -> About {
+        About {
+            name: self.0,
+            title: "Runs others",
+            description: "Runs other tools.",
+            annotations: Annotations::THINKS,
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, plan: Plan, call: &Call) -> Result<Outcome<Value>, ToolError> {
+        let runs = plan
+            .inner
+            .iter()
+            .map(|inner| call.run_tool(&inner.key, &inner.tool, inner.arguments.clone()));
+        let mut answers = Vec::new();
+        let mut changes = Vec::new();
+        for inner in futures::future::join_all(runs).await {
+            let inner = inner?;
+            answers.push(inner.output);
+            changes.extend(inner.changes);
+        }
+        if plan.fail {
+            return Err(ToolError::Told {
+                code: "Afterwards".to_owned(),
+                message: "it failed afterwards".to_owned(),
+                hint: None,
+            });
+        }
+        let can_run: Vec<bool> = ["note", "outer", "reasoning_resume", "nothing"]
+            .map(|name| call.can_run(name))
+            .to_vec();
+        Ok(Outcome {
+            output: json!({ "answers": answers, "can_run": can_run }),
+            changes,
+            session: None,
+        })
+    }
+}
+
+fn registry(parts: Parts) -> Registry {
+    Registry::new(parts)
+        .with(Outer("outer"))
+        .with(Outer("middle"))
+        .with(Note)
+        .with(Ponder)
+        .with(Steps)
+}
+
+fn house(mind: Option<Arc<dyn Thinker>>) -> House {
+    let mut house = House::without_model();
+    house.registry = Arc::new(registry(Parts {
+        ids: Arc::new(SystemIds),
+        ..parts(house.store.clone(), mind)
+    }));
+    house
+}
+
+fn run(inner: &[(&str, &str, Value)]) -> Value {
+    let inner: Vec<Value> = inner
+        .iter()
+        .map(|(key, tool, arguments)| json!({ "key": key, "tool": tool, "arguments": arguments }))
+        .collect();
+    json!({ "inner": inner })
+}
+
+fn note(text: &str) -> Value {
+    json!({ "content": text })
+}
+
+async fn refused(arguments: Value) -> ToolError {
+    house(None).call("outer", arguments).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn what_inner_tools_change_is_committed_with_the_call_in_one() {
+    let store = Recorder::new();
+    let registry = registry(parts(store.clone(), None));
+    let arguments = run(&[("a", "note", note("one")), ("b", "note", note("two"))]);
+    let output = done(registry.call("outer", arguments, Caller::default()).await);
+    assert_eq!(output["answers"][0]["content"], "one");
+    assert_eq!(output["answers"][1]["content"], "two");
+    let commits = store.commits();
+    assert_eq!(commits.len(), 1, "{commits:?}");
+    assert_eq!(
+        commits[0].len(),
+        5,
+        "a session and a thought each, and the record"
+    );
+    let records = store.records();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].tool_name, "outer");
+}
+
+#[tokio::test]
+async fn nothing_of_an_inner_tool_is_kept_if_the_outer_fails() {
+    let house = house(None);
+    let mut arguments = run(&[("a", "note", note("lost"))]);
+    arguments["fail"] = json!(true);
+    let error = house.call("outer", arguments).await.unwrap_err();
+    assert_eq!(error.code(), "Afterwards");
+    assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_arguments_of_an_inner_tool_are_checked() {
+    let error = refused(run(&[("a", "note", json!({ "contend": "x" }))])).await;
+    assert_eq!(error.code(), "Validation");
+    assert!(error.to_string().contains("content"), "{error}");
+}
+
+#[tokio::test]
+async fn an_unknown_inner_tool_is_told_with_the_nearest() {
+    let error = refused(run(&[("a", "noted", note("x"))])).await;
+    assert!(
+        matches!(&error, ToolError::UnknownTool { nearest: Some(near), .. } if near == "note"),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_runs_neither_itself_nor_resuming_nor_a_chain_of_tools() {
+    let chain = run(&[("a", "middle", run(&[("b", "note", note("x"))]))]);
+    for arguments in [
+        run(&[("a", "outer", run(&[]))]),
+        run(&[("a", "reasoning_resume", json!({ "id": "x" }))]),
+        chain,
+    ] {
+        let error = refused(arguments).await;
+        assert_eq!(error.code(), "NotWithin", "{error}");
+        assert!(error.hint().is_some());
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_run_is_known_before() {
+    let output = done(house(None).call("outer", run(&[])).await);
+    assert_eq!(output["can_run"], json!([true, false, false, false]));
+}
+
+#[tokio::test]
+async fn an_inner_tool_is_for_those_who_may_call_it() {
+    let house = house(None);
+    let scope = Scope::Only(["outer".to_owned()].into());
+    let caller = Caller {
+        principal: Principal { name: None, scope },
+        ..Caller::default()
+    };
+    let arguments = run(&[("a", "note", note("x"))]);
+    let error = house.registry.call("outer", arguments, caller).await;
+    assert_eq!(
+        error,
+        Err(ToolError::Forbidden {
+            what: "note".to_owned()
+        })
+    );
+    assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn asks_of_the_same_name_get_each_their_own_reply() {
+    let house = house(None);
+    let arguments = run(&[
+        ("a", "ponder", note("tea?")),
+        ("b", "ponder", note("milk?")),
+    ]);
+    let needs = waits_for(house.call("outer", arguments).await);
+    let questions: Vec<_> = needs
+        .asks
+        .iter()
+        .map(|ask| (ask.key.as_str(), ask.messages[0].text.as_str()))
+        .collect();
+    assert_eq!(questions, [("a/view", "tea?"), ("b/view", "milk?")]);
+    assert_eq!(house.thoughts().await, []);
+
+    // One by one: the first is not asked again.
+    let view = |text: &str| json!([{ "view": text, "percent": 50 }]);
+    let second = waits_for(house.resume(&needs.id, view("green")).await);
+    let keys: Vec<_> = second.asks.iter().map(|ask| ask.key.as_str()).collect();
+    assert_eq!(keys, ["b/view"]);
+    let output = done(house.resume(&needs.id, view("a little")).await);
+    assert_eq!(output["answers"][0]["content"], "green");
+    assert_eq!(output["answers"][1]["content"], "a little");
+    assert_eq!(house.thoughts().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_inner_tools_spend_and_tell_counts_for_the_call() {
+    let reply = || costs(r#"{"view":"yes","percent":85}"#, 10, Some(0.5));
+    let house = house(Some(Scripted::new([reply(), reply()])));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = heard.clone();
+    let caller = Caller {
+        progress: Some(Arc::new(move |told| ears.lock().unwrap().push(told))),
+        ..Caller::default()
+    };
+    let steps = json!({ "numbers": [1.0, 1.0], "pause_secs": 0 });
+    let arguments = run(&[
+        ("a", "ponder", note("tea?")),
+        ("b", "ponder", note("milk?")),
+        ("c", "steps", steps),
+    ]);
+    done(house.registry.call("outer", arguments, caller).await);
+    let records = house.records().await;
+    assert_eq!(records.len(), 1, "{records:?}");
+    let spent = &records[0].spent;
+    assert_eq!((spent.model_calls, spent.prompt_tokens), (2, 20));
+    assert_eq!(spent.cost_usd, Some(1.0));
+    let heard = heard.lock().unwrap();
+    let at: Vec<_> = heard.iter().filter(|told| told.message == "at 1").collect();
+    assert_eq!(at.len(), 2, "{heard:?}");
+    assert!(at[0].done < at[1].done);
+}
