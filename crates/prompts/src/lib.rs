@@ -8,8 +8,47 @@
 //!
 //! The crate knows nothing of MCP, SQL or HTTP.
 
+#[doc(hidden)]
+pub mod arguments;
+#[doc(hidden)]
+pub mod chain;
+mod engine;
+#[doc(hidden)]
+pub mod gate;
+#[doc(hidden)]
+pub mod inject;
 pub mod library;
+mod manage;
+mod menu;
 pub mod model;
 mod options;
+mod resources;
+#[doc(hidden)]
+pub mod run;
+#[doc(hidden)]
+pub mod template;
+pub mod tools;
 
+pub use engine::{Engine, GateTold, Input, Reply, Trace, TracedStage, Verdict};
+pub use manage::{
+    Action as ManageAction, Format as ListFormat, Input as ManageInput, ResourceType,
+    Told as Managed,
+};
+pub use menu::PromptMenu;
 pub use options::{Judge, Limits, Options, Places};
+pub use resources::{LibraryPages, changed_addresses};
+
+use std::sync::Arc;
+
+use deliberate_toolkit::Registry;
+
+/// The registry with the tools of the engine, the menu of its prompts and what stands at its
+/// addresses.
+pub fn register(registry: Registry, engine: &Arc<Engine>) -> Registry {
+    registry
+        .with(tools::PromptEngine(engine.clone()))
+        .with(tools::ResourceManager(engine.clone()))
+        .with(tools::SystemControl(engine.clone()))
+        .with_menu(PromptMenu::new(engine.clone()))
+        .with_resources(LibraryPages(engine.clone()))
+}

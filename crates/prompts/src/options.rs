@@ -9,9 +9,10 @@ pub struct Options {
     pub places: Places,
     /// What may be used up.
     pub limits: Limits,
-    /// The commands a gate may run: each is a program with its first arguments, and a command is
-    /// run if it begins with one of them and holds nothing that only a shell understands. Empty
-    /// means that none are run.
+    /// The commands a gate may run: each is a program with all its arguments, and a command is run
+    /// if it is one of them word by word and holds nothing that only a shell understands. An entry
+    /// whose last word is `*` allows any further words: whoever writes the command then chooses
+    /// them. Empty means that none are run.
     pub commands: Vec<String>,
     /// The script tools that may be run, by id; a trailing `*` stands for anything. Empty means
     /// that none are run.
@@ -61,6 +62,8 @@ pub struct Limits {
     pub fuel: u64,
     /// Ended runs that are kept of each chain.
     pub runs_kept: u32,
+    /// Days after which an open run that nobody goes on with is forgotten.
+    pub run_idle_days: u32,
     /// Versions that are kept of each prompt, gate and methodology.
     pub versions_kept: usize,
     /// Bytes of a file in the library.
@@ -80,6 +83,7 @@ impl Default for Limits {
             depth: 10,
             fuel: 2_000_000,
             runs_kept: 1_000,
+            run_idle_days: 30,
             versions_kept: 50,
             file_bytes: 1 << 20,
             files: 20_000,

@@ -3,11 +3,46 @@
 //! A snapshot is cheap to make from another one, because it shares what did not change. Whoever
 //! works with one sees the same library from beginning to end.
 
+mod absent;
+mod assemble;
+mod change;
+mod check;
+mod cross;
+mod draw;
+mod injection;
+mod names;
+mod read;
+mod roots;
+mod scan;
+mod sentence;
+mod sheet;
+mod shelf;
+mod stock;
+mod templates;
+mod tree;
+mod typed;
+mod unit;
+mod watching;
+mod yaml;
+
+pub use change::{Changed, NoticedBy};
+pub use check::{Finding, Remark, check};
+pub use injection::{ChainInjection, InjectionConfig, StepInjection};
+pub use names::{is_id, is_segment};
+pub use shelf::Shelf;
+
 use std::{collections::BTreeMap, sync::Arc};
+pub(crate) use tree::SHIPPED;
 
+pub(crate) use templates::{name_help, undeclared};
+pub(crate) use yaml::in_our_words;
+
+use names::plain;
+pub(crate) use names::same;
 use serde::Serialize;
+pub(crate) use watching::NAME as WATCHING;
 
-use crate::model::{Category, Gate, InjectionRules, Kind, Methodology, Prompt, ScriptTool, Style};
+use crate::model::{Category, Gate, Kind, Methodology, Prompt, ScriptTool, Style};
 
 /// Everything there is, at one moment.
 #[derive(Debug, Clone, Default)]
@@ -30,40 +65,6 @@ pub struct Library {
     pub problems: Vec<Problem>,
     /// Grows by one with each snapshot.
     pub generation: u64,
-}
-
-/// What the workspace says about when guidance is added (`engine.yaml`).
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct InjectionConfig {
-    /// For everything.
-    pub global: InjectionRules,
-    /// By category.
-    pub categories: BTreeMap<String, InjectionRules>,
-    /// By chain; the first whose pattern fits.
-    pub chains: Vec<ChainInjection>,
-}
-
-/// Rules for some chains.
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ChainInjection {
-    /// Which: an id, `x*`, `*x` or `*x*`.
-    pub chain: String,
-    /// For all their steps.
-    pub rules: InjectionRules,
-    /// For some of their steps.
-    pub steps: Vec<StepInjection>,
-}
-
-/// Rules for some steps.
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StepInjection {
-    /// Which: a number, `first`, `last`, `odd`, `even`.
-    pub step: serde_json::Value,
-    /// For those.
-    pub rules: InjectionRules,
 }
 
 /// Something wrong with a file.
@@ -90,6 +91,14 @@ pub struct Problem {
     pub help: Option<String>,
     /// Whether the last good version is still in use.
     pub last_good_kept: bool,
+}
+
+impl Problem {
+    /// Where it is and what it is, in a line.
+    pub fn in_short(&self) -> String {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}: {}", self.file, self.message)
+    }
 }
 
 /// How bad a problem is.
@@ -134,6 +143,25 @@ impl Library {
         by_name(&self.styles, name).filter(|it| it.enabled)
     }
 
+    /// Whether there is such a thing.
+    pub fn has(&self, kind: Kind, id: &str) -> bool {
+        match kind {
+            Kind::Prompt => self.prompts.contains_key(id),
+            Kind::Gate => self.gates.contains_key(id),
+            Kind::Methodology => self.methodologies.contains_key(id),
+            Kind::Style => self.styles.contains_key(id),
+            Kind::Script => self.scripts.contains_key(id),
+        }
+    }
+
+    /// What keeps something from being used.
+    pub fn problem_of(&self, kind: Kind, name: &str) -> Option<&Problem> {
+        let wanted = names::plain(name);
+        self.problems.iter().find(|it| {
+            it.kind == kind && it.weight == Weight::Error && names::plain(&it.id) == wanted
+        })
+    }
+
     /// A script tool as a prompt sees it: its own first, then the shared ones.
     pub fn script(&self, prompt: &str, id: &str) -> Option<&Arc<ScriptTool>> {
         self.scripts
@@ -149,14 +177,4 @@ fn by_name<'a, T>(all: &'a BTreeMap<String, Arc<T>>, name: &str) -> Option<&'a A
             .find(|(id, _)| plain(id) == wanted)
             .map(|(_, it)| it)
     })
-}
-
-/// A name as people mix it up.
-fn plain(name: &str) -> String {
-    name.chars()
-        .map(|character| match character {
-            '-' | ' ' => '_',
-            other => other.to_ascii_lowercase(),
-        })
-        .collect()
 }

@@ -163,7 +163,7 @@ pub enum CriterionKind {
     /// A script tool says so.
     ScriptTool {
         /// Its id.
-        #[serde(alias = "id", alias = "script")]
+        #[serde(alias = "id", alias = "script", alias = "script_tool_id")]
         tool: String,
     },
 }

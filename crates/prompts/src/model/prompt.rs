@@ -126,6 +126,24 @@ pub struct Category {
     pub injection: InjectionRules,
 }
 
+impl ChainStep {
+    /// A step that shows a prompt and says nothing more.
+    pub fn of_prompt(id: &str) -> Self {
+        Self {
+            name: id.to_owned(),
+            kind: StepKind::Prompt { id: id.to_owned() },
+            when: None,
+            otherwise: None,
+            input: BTreeMap::new(),
+            output: BTreeMap::new(),
+            retries: None,
+            gates: Vec::new(),
+            injection: InjectionRules::default(),
+            delegation: Delegation::default(),
+        }
+    }
+}
+
 impl Prompt {
     /// Whether it is a chain.
     pub fn is_chain(&self) -> bool {

@@ -1,0 +1,126 @@
+//! From what a caller gave to what a prompt is rendered with: types, defaults, rules. Nothing is
+//! lost on the way: text stays as it was given, byte for byte. Knows nothing of templates; the
+//! environment is never asked.
+
+mod convert;
+mod problem;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use deliberate_core::nearest;
+use serde_json::{Map, Value};
+
+pub use problem::{ArgumentProblem, describe};
+
+use crate::model::Argument;
+
+/// Arguments that can be used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checked {
+    /// By name. What was not given and has no default is not among them.
+    pub values: BTreeMap<String, Value>,
+    /// What the caller should know although nothing is wrong.
+    pub notes: Vec<String>,
+}
+
+/// Checks what was given for the arguments of a prompt; all that is wrong is said at once.
+///
+/// `given` comes with the command and wins over `options`, which fills what is still missing. A
+/// name that is not declared is wrong unless `extra_allowed` says that the prompt uses it. All of
+/// it together may have `most_bytes`.
+pub fn check(
+    declared: &[Argument],
+    given: Map<String, Value>,
+    options: &Map<String, Value>,
+    extra_allowed: &dyn Fn(&str) -> bool,
+    most_bytes: usize,
+) -> Result<Checked, Vec<ArgumentProblem>> {
+    let bytes = size(&given, most_bytes).saturating_add(size(options, most_bytes));
+    if bytes > most_bytes {
+        return Err(vec![ArgumentProblem::too_many_bytes(most_bytes)]);
+    }
+    let mut given = given;
+    for (name, value) in options {
+        if given.get(name).is_none_or(Value::is_null) {
+            given.insert(name.clone(), value.clone());
+        }
+    }
+    let mut checked = Checked::default();
+    let mut problems = Vec::new();
+    for argument in declared {
+        let value = given.shift_remove(&argument.name).unwrap_or_default();
+        match one(argument, &value, &mut checked.notes) {
+            Ok(Some(value)) => {
+                checked.values.insert(argument.name.clone(), value);
+            }
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    for (name, value) in given {
+        if extra_allowed(&name) {
+            if !value.is_null() {
+                checked.values.insert(name, value);
+            }
+        } else {
+            let names = declared.iter().map(|it| it.name.as_str());
+            let like = nearest(&name, names.clone());
+            problems.push(ArgumentProblem::unknown(&name, like, names));
+        }
+    }
+    if problems.is_empty() {
+        Ok(checked)
+    } else {
+        Err(problems)
+    }
+}
+
+/// One argument: its value, or none if it is absent.
+fn one(
+    argument: &Argument,
+    given: &Value,
+    notes: &mut Vec<String>,
+) -> Result<Option<Value>, ArgumentProblem> {
+    if convert::is_missing(argument, given) {
+        return match argument.default_value.as_ref().filter(|it| !it.is_null()) {
+            // What the author wrote is not the caller's fault, so it is taken as it is.
+            Some(default) => Ok(Some(
+                convert::to_type(argument, default).unwrap_or_else(|_| default.clone()),
+            )),
+            None if argument.required => Err(ArgumentProblem::required(argument, given)),
+            None => Ok(None),
+        };
+    }
+    let value = convert::to_type(argument, given)?;
+    rules::keep(argument, &value, notes)?;
+    Ok(Some(value))
+}
+
+/// How many bytes were given. Stops counting when there are too many.
+fn size(given: &Map<String, Value>, most: usize) -> usize {
+    let mut total = 0_usize;
+    let mut left: Vec<&Value> = Vec::new();
+    for (name, value) in given {
+        total = total.saturating_add(name.len());
+        left.push(value);
+    }
+    while let Some(value) = left.pop() {
+        if total > most {
+            break;
+        }
+        total = total.saturating_add(match value {
+            Value::String(text) => text.len(),
+            _ => 1,
+        });
+        match value {
+            Value::Array(items) => left.extend(items),
+            Value::Object(fields) => {
+                total = total.saturating_add(fields.keys().map(String::len).sum());
+                left.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    total
+}

@@ -1,0 +1,213 @@
+//! What a step sees: its arguments, what its chain was given, and what came of the steps before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use deliberate_core::RunId;
+use serde_json::{Map, Value, json};
+
+use super::{Node, Plan, State};
+use crate::template::{Values, lookup};
+
+/// The names that a step of a chain has values for. Everywhere else they are absent, not unknown: a
+/// prompt that is a step can be used by itself, too.
+const OF_RUNS: [&str; 10] = [
+    "chain_args",
+    "chain_id",
+    "chain_run_id",
+    "chain_metadata",
+    "current_step",
+    "total_steps",
+    "execution_order",
+    "step_results",
+    "previous_step_output",
+    "previous_step_result",
+];
+
+/// The names that a condition of a plan can use, whatever has happened by then.
+pub fn known_names(plan: &Plan) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = OF_RUNS.iter().map(|name| (*name).to_owned()).collect();
+    names.extend(["steps".to_owned(), "input".to_owned()]);
+    names.extend(plan.arguments.keys().cloned());
+    for node in &plan.nodes {
+        names.extend(node.arguments.keys().cloned());
+        names.extend(node.declared.iter().cloned());
+        names.extend(node.output.keys().cloned());
+        names.extend(node.input.iter().flat_map(|it| it.keys().cloned()));
+        let steps = node.path.iter().map(|it| format!("step{}_result", it.step));
+        names.extend(steps);
+    }
+    let arguments = plan.prompts.values().flat_map(|it| &it.arguments);
+    names.extend(arguments.map(|it| it.name.clone()));
+    names
+}
+
+/// The values of a prompt that is used by itself.
+pub fn lone_values(given: Map<String, Value>) -> Values {
+    let absent = OF_RUNS.iter().map(|name| ((*name).to_owned(), Value::Null));
+    let mut values: Values = absent.collect();
+    values.insert("input".to_owned(), Value::Object(given.clone()));
+    values.extend(given);
+    values
+}
+
+/// The values of a step, for its template and its conditions.
+pub fn step_values(plan: &Plan, state: &State, node: &Node, run: &RunId) -> Values {
+    let mut values = results(plan, state, node);
+    let names = node.within().map(|it| plan.steps_of(it.chain));
+    let names = names.unwrap_or_default();
+    values.insert("chain_id".to_owned(), json!(run.as_str()));
+    values.insert("chain_run_id".to_owned(), json!(run.as_str()));
+    let at = node.within().map_or(node.number, |it| it.step);
+    values.insert("current_step".to_owned(), json!(at));
+    values.insert("total_steps".to_owned(), json!(names.len()));
+    values.insert("execution_order".to_owned(), json!(names));
+    let metadata = json!({ "name": plan.title, "chain": node.chain, "step": node.name });
+    values.insert("chain_metadata".to_owned(), metadata);
+    let mut given = argument_values(plan, node);
+    if let Some(takes) = &node.takes
+        && let Some(text) = result_before(plan, state, takes.before)
+    {
+        given.entry(takes.name.clone()).or_insert(json!(text));
+    }
+    // What is declared and was not given is absent, not unknown.
+    for prompt in plan.prompts.values() {
+        for argument in &prompt.arguments {
+            values.entry(argument.name.clone()).or_default();
+        }
+    }
+    for name in &node.declared {
+        values.entry(name.clone()).or_default();
+    }
+    if !given.contains_key("input") {
+        values.insert("input".to_owned(), Value::Object(given.clone()));
+    }
+    for (name, value) in &given {
+        // What a step came to counts more than what the chain was given under the same name.
+        let slot = values.entry(name.clone()).or_default();
+        if slot.is_null() {
+            slot.clone_from(value);
+        }
+    }
+    let (own, outer) = match node.input.split_last() {
+        Some((own, outer)) if node.maps_own_input => (Some(own), outer),
+        _ => (None, node.input.as_slice()),
+    };
+    for mapping in outer {
+        let found = mapped(mapping, &values);
+        given.extend(found.clone());
+        values.extend(found);
+    }
+    values.insert("chain_args".to_owned(), Value::Object(given));
+    if let Some(own) = own {
+        let found = mapped(own, &values);
+        values.extend(found);
+    }
+    values
+}
+
+fn mapped(mapping: &BTreeMap<String, String>, values: &Values) -> Vec<(String, Value)> {
+    mapping
+        .iter()
+        .filter_map(|(new, path)| Some((new.clone(), lookup(path, values)?)))
+        .collect()
+}
+
+/// What a step was given: what the whole command was, then what it was itself.
+pub fn argument_values(plan: &Plan, node: &Node) -> Map<String, Value> {
+    let mut values = plan.arguments.clone();
+    values.extend(node.arguments.clone());
+    values
+}
+
+/// What came of the last stage before that one in which anything was done. Of several steps side
+/// by side it is all they came to, under their names.
+fn result_before(plan: &Plan, state: &State, stage: u32) -> Option<String> {
+    let done = |node: &&Node| {
+        state
+            .step(node.number)
+            .is_some_and(|it| it.text().is_some())
+    };
+    let before = plan.nodes.iter().filter(|node| node.stage < stage);
+    let last = before.filter(done).map(|node| node.stage).max()?;
+    let there = plan.nodes.iter().filter(|node| node.stage == last);
+    let texts: Vec<(&str, String)> = there
+        .filter_map(|node| Some((node.name.as_str(), state.step(node.number)?.text()?)))
+        .collect();
+    match texts.as_slice() {
+        [(_, only)] => Some(only.clone()),
+        several => {
+            let parts = several
+                .iter()
+                .map(|(name, text)| format!("## {name}\n\n{text}"));
+            Some(parts.collect::<Vec<_>>().join("\n\n"))
+        }
+    }
+}
+
+/// What came of the steps before, under all the names it has. Numbers and names of steps are those
+/// of the innermost chain; a chain within it is one step, and comes to what its last step did.
+fn results(plan: &Plan, state: &State, node: &Node) -> Values {
+    let absent = OF_RUNS.iter().map(|name| ((*name).to_owned(), Value::Null));
+    let mut values: Values = absent.collect();
+    let mut by_number = Map::new();
+    let mut by_name: BTreeMap<String, Value> = BTreeMap::new();
+    let chain = node.within().map_or(0, |it| it.chain);
+    for before in plan.nodes.iter().filter(|it| it.stage < node.stage) {
+        // What was left out is absent, under all the names it would have had.
+        for name in before.output.keys() {
+            values.entry(name.clone()).or_default();
+        }
+        let here = before.path.iter().find(|it| it.chain == chain);
+        if let Some(here) = here {
+            values
+                .entry(format!("step{}_result", here.step))
+                .or_default();
+        }
+        let Some(step) = state.step(before.number) else {
+            continue;
+        };
+        let Some((text, output)) = step.text().zip(step.value()) else {
+            if let Some(here) = here {
+                let left_out = json!({ "status": step.status() });
+                by_name.entry(here.name.clone()).or_insert(left_out);
+            }
+            continue;
+        };
+        for (name, path) in &before.output {
+            values.insert(name.clone(), output_part(path, &text, &output));
+        }
+        if let Some(here) = here {
+            values.insert(format!("step{}_result", here.step), json!(text));
+            by_number.insert(here.step.to_string(), json!(text));
+            let told = json!({ "result": text, "output": output, "status": step.status() });
+            by_name.insert(here.name.clone(), told);
+        }
+    }
+    values.insert("step_results".to_owned(), Value::Object(by_number));
+    let steps = by_name.into_iter().collect();
+    values.insert("steps".to_owned(), Value::Object(steps));
+    if let Some(previous) = result_before(plan, state, node.stage) {
+        values.insert("previous_step_output".to_owned(), json!(previous));
+        values.insert("previous_step_result".to_owned(), json!(previous));
+    }
+    values
+}
+
+/// The part of an output that a mapping names: `output.field` is a field, anything else is all
+/// of it.
+pub fn output_part(path: &str, text: &str, output: &Value) -> Value {
+    let field = path
+        .strip_prefix("output.")
+        .or_else(|| path.strip_prefix("result."));
+    match field {
+        Some(field) => match output {
+            Value::Object(fields) => {
+                let fields: Values = fields.clone().into_iter().collect();
+                lookup(field, &fields).unwrap_or(Value::Null)
+            }
+            _ => Value::Null,
+        },
+        None if output.is_object() || output.is_array() => output.clone(),
+        None => json!(text),
+    }
+}

@@ -1,0 +1,125 @@
+//! The script tools of a prompt whose time has come, if the operator allows them. What they answer
+//! becomes a value (`tool_<id>`); one that says so may have a resource created or changed.
+
+use deliberate_core::Change;
+use deliberate_toolkit::ToolError;
+use serde_json::{Map, Value, json};
+
+use super::Context;
+use crate::{
+    chain::{Node, argument_values},
+    model::{Prompt, ScriptTool, Trigger},
+};
+
+/// What script tools came to.
+#[derive(Default)]
+pub(super) struct Scripted {
+    /// What they answered, by the names that templates know it by.
+    pub(super) values: Vec<(String, Value)>,
+    /// What is to be kept.
+    pub(super) changes: Vec<Change>,
+    /// What the caller should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// Runs the script tools of a step whose time has come.
+pub(super) async fn run_scripts(
+    context: &Context<'_>,
+    node: &Node,
+    prompt: &Prompt,
+) -> Result<Scripted, ToolError> {
+    let mut scripted = Scripted::default();
+    let mut given = argument_values(&context.plan, node);
+    let wanted = given.remove("tool");
+    for id in &prompt.tools {
+        let Some(tool) = context.library.script(&prompt.id, id) else {
+            let note = format!("The prompt names a script tool {id:?} that there is not.");
+            scripted.notes.push(note);
+            continue;
+        };
+        if !tool.enabled || !is_due(tool, &given, wanted.as_ref()) {
+            continue;
+        }
+        let input = Value::Object(given.clone());
+        match context.engine.runner.script(tool, &input, &prompt.id).await {
+            Ok(ran) => {
+                auto_execute(context, tool, &ran.value, &mut scripted).await;
+                scripted.values.push((format!("tool_{id}"), ran.value));
+            }
+            Err(error) => {
+                let note = format!("Script tool {id:?} was not used: {error}.");
+                scripted.notes.push(note);
+            }
+        }
+    }
+    Ok(scripted)
+}
+
+/// Whether the time of a script has come.
+fn is_due(tool: &ScriptTool, arguments: &Map<String, Value>, wanted: Option<&Value>) -> bool {
+    let asked = wanted.and_then(Value::as_str) == Some(tool.id.as_str());
+    let given = |name: &str| {
+        let value = arguments.get(name);
+        value.is_some_and(|value| !value.is_null() && value != "")
+    };
+    match tool.execution.trigger {
+        Trigger::Always => true,
+        Trigger::Explicit => asked,
+        Trigger::Never => false,
+        Trigger::SchemaMatch => {
+            let schema = tool.schema.as_ref();
+            let required = schema
+                .and_then(|schema| schema.get("required"))
+                .and_then(Value::as_array);
+            let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+            asked
+                || if tool.execution.strict {
+                    required.is_some_and(|it| !it.is_empty()) && names.all(given)
+                } else {
+                    names.any(given)
+                }
+        }
+    }
+}
+
+/// A script that found its input valid may have a resource created or updated: by
+/// `resource_manager` alone, and only for a caller who may use that.
+async fn auto_execute(
+    context: &Context<'_>,
+    tool: &ScriptTool,
+    output: &Value,
+    scripted: &mut Scripted,
+) {
+    let valid = output.get("valid") == Some(&Value::Bool(true));
+    let Some(wanted) = output.get("auto_execute").filter(|_| valid) else {
+        return;
+    };
+    let id = &tool.id;
+    let named = wanted.get("tool").and_then(Value::as_str);
+    let arguments = wanted.get("params").cloned().unwrap_or_default();
+    let action = arguments.get("action").and_then(Value::as_str);
+    if named != Some("resource_manager") || !matches!(action, Some("create" | "update")) {
+        let note = format!(
+            "Script tool {id:?} wants something done that scripts can't have done: only \
+             resource_manager's create and update."
+        );
+        scripted.notes.push(note);
+        return;
+    }
+    let key = format!("auto-{id}");
+    let ran = context.call.run_tool(&key, "resource_manager", arguments);
+    let told = match ran.await {
+        Ok(outcome) => {
+            let text = outcome.output.get("said").cloned().unwrap_or_default();
+            let said = text.as_str().unwrap_or("it is done");
+            scripted.notes.push(format!("Script tool {id:?}: {said}"));
+            scripted.changes.extend(outcome.changes);
+            json!({ "isError": false, "text": text, "content": outcome.output })
+        }
+        Err(error) => {
+            scripted.notes.push(format!("Script tool {id:?}: {error}."));
+            json!({ "isError": true, "text": error.to_string() })
+        }
+    };
+    scripted.values.push((format!("tool_{id}_result"), told));
+}

@@ -1,0 +1,183 @@
+//! Gives each step its arguments, and checks them.
+
+use std::collections::BTreeSet;
+
+use deliberate_language::{Declared, Diagnostic, bind};
+use deliberate_toolkit::ToolError;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::Stage;
+use crate::{
+    arguments::{check, describe},
+    engine::{
+        Context, Flow,
+        context::Bound,
+        failure::{failure, in_command},
+        filled::names_in,
+    },
+    library::Library,
+    model::{Argument, ChainStep, Prompt, StepKind},
+    template::Renderer,
+};
+
+pub(super) struct Bind;
+
+impl Stage for Bind {
+    fn name(&self) -> &'static str {
+        "bind"
+    }
+
+    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+        Box::pin(async move {
+            let mut stages = std::mem::take(&mut context.stages);
+            let options = context.request.options.take().unwrap_or_default();
+            let mut faults = Vec::new();
+            let mut first = true;
+            for stage in &mut stages {
+                for step in stage.then.iter_mut().chain(&mut stage.otherwise) {
+                    give(context, step, &options, first, &mut faults)?;
+                }
+                first = false;
+            }
+            if !faults.is_empty() {
+                return Err(in_command("InvalidCommand", &context.source, &faults));
+            }
+            context.stages = stages;
+            Ok(Flow::Next)
+        })
+    }
+}
+
+/// Gives one step what was written for it.
+fn give(
+    context: &mut Context<'_>,
+    step: &mut Bound,
+    options: &Map<String, Value>,
+    first: bool,
+    faults: &mut Vec<Diagnostic>,
+) -> Result<(), ToolError> {
+    let prompt = step.prompt.clone();
+    let engine = context.engine;
+    let mut used = used_names(&engine.renderer, &context.library, &prompt);
+    // A script can be asked for by its name.
+    used.extend((!prompt.tools.is_empty()).then(|| "tool".to_owned()));
+    let declared: Vec<Declared<'_>> = prompt
+        .arguments
+        .iter()
+        .map(|argument| Declared {
+            name: &argument.name,
+            required: argument.required,
+            wants_rest: false,
+        })
+        .collect();
+    let mut bound = bind(&step.written.args, &declared, &|name| used.contains(name));
+    faults.append(&mut bound.diagnostics);
+    for pair in &bound.doubtful {
+        let (name, prompt) = (&pair.name, &prompt.id);
+        context.note(format!(
+            "`{name}:` was read as text, because {prompt} has no argument of that name."
+        ));
+    }
+    let given: Map<String, Value> = bound
+        .values
+        .into_iter()
+        .chain(bound.extra)
+        .chain(bound.unknown)
+        .map(|given| (given.name, given.value))
+        .collect();
+    // What a later step can't do without and was not given is what came before it.
+    let mut declared = prompt.arguments.clone();
+    if !first && let [missing] = missing(&declared, &given, options).as_slice() {
+        step.takes_previous = Some(missing.clone());
+        for argument in &mut declared {
+            argument.required &= argument.name != *missing;
+        }
+    }
+    // Only what this prompt takes is for it: options serve all steps of a command.
+    let options: Map<String, Value> = options
+        .iter()
+        .filter(|(name, _)| {
+            first || declared.iter().any(|it| it.name == **name) || used.contains(*name)
+        })
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let allowed = |name: &str| used.contains(name) || name == "input";
+    let most = engine.options.limits.command_bytes;
+    let checked = check(&declared, given, &options, &allowed, most).map_err(|problems| {
+        let told = describe(&prompt.id, &prompt.arguments, &problems);
+        failure("InvalidArguments", told, None)
+    })?;
+    for note in checked.notes {
+        context.note(note);
+    }
+    step.arguments = checked.values.into_iter().collect();
+    Ok(())
+}
+
+/// The names of what is required and was not given.
+fn missing(
+    declared: &[Argument],
+    given: &Map<String, Value>,
+    options: &Map<String, Value>,
+) -> Vec<String> {
+    declared
+        .iter()
+        .filter(|it| it.required && it.default_value.is_none())
+        .filter(|it| !given.contains_key(&it.name) && !options.contains_key(&it.name))
+        .map(|it| it.name.clone())
+        .collect()
+}
+
+/// The names that the templates of a prompt use, and those of the steps of a chain.
+fn used_names(renderer: &Renderer, library: &Library, prompt: &Prompt) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    gather(renderer, library, prompt, &mut seen, &mut names);
+    names
+}
+
+fn gather(
+    renderer: &Renderer,
+    library: &Library,
+    prompt: &Prompt,
+    seen: &mut BTreeSet<String>,
+    names: &mut BTreeSet<String>,
+) {
+    if !seen.insert(prompt.id.clone()) {
+        return;
+    }
+    // A template that can't be read is told when it is rendered.
+    names.extend(renderer.names_used_by(library, prompt).unwrap_or_default());
+    for step in &prompt.steps {
+        gather_step(renderer, library, step, seen, names);
+    }
+}
+
+fn gather_step(
+    renderer: &Renderer,
+    library: &Library,
+    step: &ChainStep,
+    seen: &mut BTreeSet<String>,
+    names: &mut BTreeSet<String>,
+) {
+    names.extend(step.input.values().cloned());
+    match &step.kind {
+        StepKind::Prompt { id } => {
+            if let Some(prompt) = library.prompt(id) {
+                gather(renderer, library, prompt, seen, names);
+            }
+        }
+        StepKind::Tool { arguments, .. } => {
+            names.extend(names_in(renderer, arguments));
+        }
+        StepKind::Parallel(steps) => {
+            for step in steps {
+                gather_step(renderer, library, step, seen, names);
+            }
+        }
+    }
+    if let Some(otherwise) = &step.otherwise {
+        gather_step(renderer, library, otherwise, seen, names);
+    }
+}

@@ -1,0 +1,390 @@
+//! Takes in what the caller brings to a run: an answer, a verdict, a wish to go back, on or away.
+//! The same brought twice is taken in once.
+
+use deliberate_core::{RunState, cut_to_chars};
+use deliberate_toolkit::ToolError;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::Stage;
+use crate::{
+    chain::{Action, Happened, Node, StepState},
+    engine::{Context, Flow, failure::failure, submit},
+    gate::{CriterionResult, Outcome, Verdict},
+};
+
+/// How much of an answer to a question is kept.
+const WHY_CHARS: usize = 300;
+
+pub(super) struct Capture;
+
+impl Stage for Capture {
+    fn name(&self) -> &'static str {
+        "capture"
+    }
+
+    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+        Box::pin(async move {
+            if context.begun_before {
+                capture(context).await?;
+            }
+            context.captured = true;
+            Ok(Flow::Next)
+        })
+    }
+}
+
+async fn capture(context: &mut Context<'_>) -> Result<(), ToolError> {
+    let brings = context.request.user_response.is_some()
+        || context.verdict.is_some()
+        || context.request.gate_action.is_some();
+    if !brings {
+        return Ok(());
+    }
+    let state = context.run.as_ref().map(|run| run.state);
+    if state != Some(RunState::Open) {
+        note_over(context, state);
+        return Ok(());
+    }
+    match context.request.gate_action {
+        Some(Action::Retry) => {
+            act(context, Action::Retry)?;
+            if context.request.user_response.is_none() {
+                return Ok(());
+            }
+        }
+        Some(action) => return act(context, action),
+        None => {}
+    }
+    if decide(context)? {
+        return Ok(());
+    }
+    answer(context).await
+}
+
+fn note_over(context: &mut Context<'_>, state: Option<RunState>) {
+    let how = match state {
+        Some(RunState::Aborted) => "was given up",
+        _ => "is done",
+    };
+    // The same last answer again is a call that was repeated, and needs no word.
+    let steps = context.state.steps.iter();
+    let last = steps.rev().find_map(|step| step.answer.as_ref());
+    let sent = context.request.user_response.as_ref();
+    if sent.is_none() || sent != last {
+        context.note(format!("The run {how}; what was sent was not taken in."));
+    }
+}
+
+fn act(context: &mut Context<'_>, action: Action) -> Result<(), ToolError> {
+    let open = context.open_steps();
+    let nodes: Vec<&Node> = open.iter().collect();
+    if action != Action::Abort && context.state.undecided(&nodes).is_some() {
+        return Err(wants_decision());
+    }
+    let wanted = context.request.step;
+    if let Some(step) = wanted.and_then(|step| context.state.step(step))
+        && step.is_over()
+    {
+        return Ok(());
+    }
+    let held = |node: &&Node| {
+        context
+            .state
+            .step(node.number)
+            .is_some_and(StepState::is_held)
+    };
+    let steps: Vec<u32> = match (wanted, open.as_slice()) {
+        (Some(wanted), _) => open
+            .iter()
+            .filter(|node| node.number == wanted)
+            .map(|node| node.number)
+            .collect(),
+        (None, several) if action == Action::Abort => {
+            several.iter().take(1).map(|node| node.number).collect()
+        }
+        (None, [only]) => vec![only.number],
+        // Of steps side by side, those that are held are meant.
+        (None, several) => several
+            .iter()
+            .filter(held)
+            .map(|node| node.number)
+            .collect(),
+    };
+    if steps.is_empty() {
+        return Err(if wanted.is_some() {
+            not_open(&open, wanted)
+        } else {
+            which_step(&open)
+        });
+    }
+    let answered = context.request.user_response.clone();
+    for step in steps {
+        // What is skipped with an answer goes on with that answer.
+        if let Some(text) = answered.clone().filter(|_| action == Action::Skip) {
+            context.happened(&Happened::Answered {
+                step,
+                text,
+                accepted: false,
+                review: None,
+            })?;
+        }
+        context.happened(&Happened::Acted { action, step })?;
+    }
+    Ok(())
+}
+
+/// Takes a verdict, or a yes or no, as the answer to a question that the run waits for.
+fn decide(context: &mut Context<'_>) -> Result<bool, ToolError> {
+    let open = context.open_steps();
+    let open: Vec<&Node> = open.iter().collect();
+    let given = match (&context.verdict, &context.request.user_response) {
+        (Some(verdict), None) => verdict.overall.map(|overall| {
+            let holds = match overall {
+                Outcome::Pass => Some(true),
+                Outcome::Fail => Some(false),
+                Outcome::CannotTell => None,
+            };
+            (holds, cut_to_chars(&verdict.rationale, WHY_CHARS))
+        }),
+        (_, Some(text)) => Some((yes_or_no(text), cut_to_chars(text, WHY_CHARS))),
+        (None, None) => None,
+    };
+    // The answer to the question that was just decided, once more.
+    let again = given
+        .as_ref()
+        .is_some_and(|(_, why)| context.state.just_decided.as_ref() == Some(why));
+    let Some(question) = context.state.undecided(&open) else {
+        return Ok(again);
+    };
+    let meant = context.request.step;
+    let here = open.iter().any(|node| Some(node.number) == meant);
+    if (again && meant.is_none()) || (meant.is_some() && !here) {
+        let number = open.first().map(|node| node.number).unwrap_or_default();
+        context.note(format!(
+            "This is what the question before was answered with, so it was taken for the same call \
+             again. If it is meant for this one, add step: {number}."
+        ));
+        return Ok(true);
+    }
+    let Some((Some(holds), why)) = given else {
+        return Err(wants_decision());
+    };
+    context.happened(&Happened::Decided {
+        question,
+        holds,
+        why,
+    })?;
+    Ok(true)
+}
+
+fn wants_decision() -> ToolError {
+    failure(
+        "WantsDecision",
+        "the run waits for a yes or a no",
+        "Send gate_verdict \"PASS - why\" for yes or \"FAIL - why\" for no; gate_action abort ends \
+         the run.",
+    )
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    let letters = text.trim().chars().take_while(|it| it.is_alphabetic());
+    let word: String = letters.collect::<String>().to_lowercase();
+    match word.as_str() {
+        "yes" | "true" | "pass" => Some(true),
+        "no" | "false" | "fail" => Some(false),
+        _ => None,
+    }
+}
+
+async fn answer(context: &mut Context<'_>) -> Result<(), ToolError> {
+    let open = context.open_steps();
+    let Some(text) = context.request.user_response.clone() else {
+        return judge_held(context, &open).await;
+    };
+    if is_repeat(context, &open, &text)? {
+        return Ok(());
+    }
+    if let Some(several) = for_several(&open, &text, context.request.step) {
+        return submit::answers(context, several).await;
+    }
+    let node = match (context.request.step, open.as_slice()) {
+        (Some(wanted), _) => open.iter().find(|node| node.number == wanted),
+        (None, [only]) => Some(only),
+        (None, _) => return Err(which_step(&open)),
+    };
+    let Some(node) = node.cloned() else {
+        return Err(not_open(&open, context.request.step));
+    };
+    let step = context.state.step(node.number).cloned().unwrap_or_default();
+    // The same answer with a verdict is one answer that was judged, not two.
+    if step.is_held() && step.answer.as_ref() == Some(&text) {
+        return judge(context, &node).await;
+    }
+    if let Some(held) = step.review.as_ref().filter(|_| step.is_held())
+        && held.review.is_stuck()
+    {
+        return Err(failure(
+            "LimitReached",
+            format!(
+                "step {} had {} answers, as many as it may",
+                node.number, held.review.attempts.limit
+            ),
+            "Send gate_action: retry counts anew (with the answer, if you like), skip goes on, \
+             abort ends the run.",
+        ));
+    }
+    submit::answers(context, vec![(node, text)]).await
+}
+
+/// A verdict that came alone is about the answer that is held.
+async fn judge_held(context: &mut Context<'_>, open: &[Node]) -> Result<(), ToolError> {
+    let wanted = context.request.step;
+    let held = open
+        .iter()
+        .filter(|node| wanted.is_none_or(|step| step == node.number))
+        .find(|node| {
+            let step = context.state.step(node.number);
+            step.is_some_and(StepState::is_held)
+        });
+    match held {
+        Some(node) => judge(context, node).await,
+        None => Err(failure(
+            "NothingToJudge",
+            "no answer waits for a verdict",
+            "Send the verdict together with user_response.",
+        )),
+    }
+}
+
+/// A verdict settles what is open. What was found wanting needs another answer, not another
+/// verdict.
+async fn judge(context: &mut Context<'_>, node: &Node) -> Result<(), ToolError> {
+    let step = context.state.step(node.number);
+    let review = step.and_then(|step| step.review.as_ref());
+    let open = review.is_none_or(|held| {
+        let mut criteria = held.results.iter().flat_map(|it| &it.criteria);
+        criteria.any(CriterionResult::is_open)
+    });
+    if open {
+        return submit::verdict(context, node).await;
+    }
+    let says_no = |verdict: &Verdict| verdict.overall == Some(Outcome::Fail);
+    if context.verdict.as_ref().is_some_and(says_no) {
+        return Ok(());
+    }
+    Err(failure(
+        "AlreadyJudged",
+        format!("the answer to step {} was found wanting", node.number),
+        "Send a better one; gate_action skip goes on with this one.",
+    ))
+}
+
+/// Whether this answer was taken in before: then the call was repeated, and nothing happens twice.
+fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<bool, ToolError> {
+    let has = |number: u32, text: &str| {
+        let step = context.state.step(number);
+        step.is_some_and(|step| step.answer.as_deref() == Some(text))
+    };
+    if let Some(wanted) = context.request.step {
+        let step = context.state.step(wanted);
+        if !step.is_some_and(StepState::is_over) {
+            return Ok(context.verdict.is_none() && has(wanted, text));
+        }
+        if has(wanted, text) {
+            return Ok(true);
+        }
+        return Err(failure(
+            "AlreadyAnswered",
+            format!("step {wanted} has another answer already"),
+            "Go on with the step that is open; force_restart begins the chain anew.",
+        ));
+    }
+    // A held answer that is sent again unchanged, with nothing new to judge it by.
+    if context.verdict.is_none() && open.iter().any(|node| has(node.number, text)) {
+        return Ok(true);
+    }
+    let Some(first) = open.first() else {
+        return Ok(false);
+    };
+    let answered = |node: &&Node| {
+        let step = context.state.step(node.number);
+        step.is_some_and(|step| step.answer.is_some())
+    };
+    let nodes = context.plan.nodes.iter();
+    let before = nodes.filter(|node| node.stage <= first.stage && !open.contains(node));
+    let Some(last) = before.filter(answered).map(|node| node.stage).max() else {
+        return Ok(false);
+    };
+    let nodes = context.plan.nodes.iter();
+    let before: Vec<Node> = nodes
+        .filter(|node| node.stage == last && !open.contains(node))
+        .cloned()
+        .collect();
+    let all = for_several(&before, text, None);
+    if all.is_some_and(|all| all.iter().all(|(node, text)| has(node.number, text))) {
+        return Ok(true);
+    }
+    let Some(same) = before.iter().find(|node| has(node.number, text)) else {
+        return Ok(false);
+    };
+    let (previous, number) = (same.number, first.number);
+    context.note(format!(
+        "This is the answer that step {previous} has, so it was taken for the same call again. \
+         If it is meant for step {number}, add step: {number}."
+    ));
+    Ok(true)
+}
+
+/// Answers for several steps in one JSON object, by number or by name.
+fn for_several(steps: &[Node], text: &str, step: Option<u32>) -> Option<Vec<(Node, String)>> {
+    if steps.len() < 2 || step.is_some() || !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
+        return None;
+    };
+    let mut answers = Vec::new();
+    for (key, value) in fields {
+        let node = steps
+            .iter()
+            .find(|node| node.number.to_string() == key || node.name == key)?;
+        let text = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        answers.push((node.clone(), text));
+    }
+    (!answers.is_empty()).then_some(answers)
+}
+
+fn numbers(open: &[Node]) -> String {
+    let numbers: Vec<String> = open.iter().map(|it| it.number.to_string()).collect();
+    numbers.join(", ")
+}
+
+fn which_step(open: &[Node]) -> ToolError {
+    failure(
+        "WhichStep",
+        format!(
+            "steps {} are open, and it is not said which is meant",
+            numbers(open)
+        ),
+        "Add step; answers can also be sent at once, as a JSON object with one for each step \
+         number.",
+    )
+}
+
+fn not_open(open: &[Node], wanted: Option<u32>) -> ToolError {
+    let wanted = wanted.unwrap_or_default();
+    let there = if open.is_empty() {
+        "none".to_owned()
+    } else {
+        numbers(open)
+    };
+    failure(
+        "StepNotOpen",
+        format!("step {wanted} is not open; {there} is"),
+        "Answer the step that is open.",
+    )
+}

@@ -1,0 +1,87 @@
+//! Prompts that create: with all parts given, the resource is made; with fewer, the prompt guides.
+
+use deliberate_toolkit::ToolError;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::Stage;
+use crate::{
+    engine::{Context, Flow},
+    model::Kind,
+};
+
+pub(super) struct Create;
+
+impl Stage for Create {
+    fn name(&self) -> &'static str {
+        "create"
+    }
+
+    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+        Box::pin(async move {
+            let [stage] = context.stages.as_mut_slice() else {
+                return Ok(Flow::Next);
+            };
+            let [step] = stage.then.as_mut_slice() else {
+                return Ok(Flow::Next);
+            };
+            let Some(kind) = step.prompt.creates else {
+                return Ok(Flow::Next);
+            };
+            let given: Map<String, Value> = step
+                .arguments
+                .iter()
+                .filter(|(_, value)| !value.is_null() && **value != "")
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            let missing: Vec<&str> = needed(kind)
+                .iter()
+                .copied()
+                .filter(|part| !given.contains_key(*part))
+                .filter(|part| !instead(part, &given))
+                .collect();
+            if !missing.is_empty() {
+                let missing = json!(missing);
+                step.arguments.insert("missing".to_owned(), missing);
+                step.arguments
+                    .insert("given".to_owned(), Value::Object(given));
+                return Ok(Flow::Next);
+            }
+            let mut arguments = given;
+            arguments.insert("resource_type".to_owned(), json!(kind.as_str()));
+            arguments.insert("action".to_owned(), json!("create"));
+            let outcome = context
+                .call
+                .run_tool("create", "resource_manager", Value::Object(arguments))
+                .await?;
+            let said = outcome.output.get("said").and_then(Value::as_str);
+            said.unwrap_or("It was created.")
+                .clone_into(&mut context.reply.said);
+            context.changes.extend(outcome.changes);
+            Ok(Flow::Answered)
+        })
+    }
+}
+
+/// The parts that a resource can't do without.
+const fn needed(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Gate => &["id", "name", "description", "guidance"],
+        Kind::Methodology => &[
+            "id",
+            "name",
+            "system_prompt_guidance",
+            "phases",
+            "methodology_gates",
+        ],
+        Kind::Prompt | Kind::Style | Kind::Script => {
+            &["id", "name", "description", "user_message_template"]
+        }
+    }
+}
+
+/// Whether something else stands in for a part: a chain needs no template of its own.
+fn instead(part: &str, given: &Map<String, Value>) -> bool {
+    part == "user_message_template"
+        && (given.contains_key("chain_steps") || given.contains_key("system_message"))
+}

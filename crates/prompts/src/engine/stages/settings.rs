@@ -1,0 +1,26 @@
+//! Reads what is switched. A command that wants nothing but its prompt needs none of it.
+
+use deliberate_toolkit::ToolError;
+use futures::future::BoxFuture;
+
+use super::Stage;
+use crate::engine::{Context, Flow, Settings};
+
+pub(super) struct ReadSettings;
+
+impl Stage for ReadSettings {
+    fn name(&self) -> &'static str {
+        "settings"
+    }
+
+    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+        Box::pin(async move {
+            let command = context.request.command.as_deref().unwrap_or_default();
+            let clean = command.trim_start().starts_with("%clean");
+            if context.request.chain_id.is_some() || !clean {
+                context.settings = Settings::read(context.call, &context.engine.options).await?;
+            }
+            Ok(Flow::Next)
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Words that are answered without a prompt: `list`, `help`, `status`, `gates`, `analytics`,
+//! `chains`, `framework switch NAME`. A prompt of the same name goes first when it is called
+//! with `>>`.
+
+use deliberate_core::cut_to_chars;
+use deliberate_toolkit::ToolError;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::Stage;
+use crate::{
+    engine::{Context, Flow},
+    library::Library,
+};
+
+/// How many prompts a list shows.
+const MOST: usize = 200;
+
+const HELP: &str = include_str!("help.md");
+
+pub(super) struct Words;
+
+/// What a word asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Word<'a> {
+    List(&'a str),
+    Gates(&'a str),
+    Help,
+    /// `system_control` knows: its action, operation, and what else it is told.
+    Control(&'static str, &'static str, Option<(&'static str, &'a str)>),
+}
+
+impl Stage for Words {
+    fn name(&self) -> &'static str {
+        "words"
+    }
+
+    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+        Box::pin(async move {
+            if context.request.chain_id.is_some() {
+                return Ok(Flow::Next);
+            }
+            let command = context.request.command.clone().unwrap_or_default();
+            let Some(word) = meant(&command, &context.library) else {
+                return Ok(Flow::Next);
+            };
+            context.reply.said = match word {
+                Word::Help => HELP.to_owned(),
+                Word::List(query) => list(&context.library, query),
+                Word::Gates(query) => gates(&context.library, query),
+                Word::Control(action, operation, more) => {
+                    let mut arguments = Map::new();
+                    arguments.insert("action".to_owned(), json!(action));
+                    arguments.insert("operation".to_owned(), json!(operation));
+                    if let Some((name, value)) = more {
+                        arguments.insert(name.to_owned(), json!(value));
+                    }
+                    let arguments = Value::Object(arguments);
+                    let outcome = context
+                        .call
+                        .run_tool("word", "system_control", arguments)
+                        .await?;
+                    context.changes.extend(outcome.changes);
+                    let said = outcome.output.get("said").and_then(Value::as_str);
+                    said.unwrap_or_default().to_owned()
+                }
+            };
+            Ok(Flow::Answered)
+        })
+    }
+}
+
+/// What the command asks for, if it is one of these words and no prompt.
+fn meant<'a>(command: &'a str, library: &Library) -> Option<Word<'a>> {
+    let command = command.trim();
+    let bare = command.trim_start_matches(">>").trim_start_matches('/');
+    let marked = bare.len() < command.len();
+    let (word, rest) = match bare.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim()),
+        None => (bare, ""),
+    };
+    if marked && library.prompt(word).is_some() {
+        return None;
+    }
+    let one_word = !rest.contains(char::is_whitespace) && !rest.contains("-->");
+    match word.to_ascii_lowercase().as_str() {
+        "list" if rest.is_empty() || rest.eq_ignore_ascii_case("prompts") => Some(Word::List("")),
+        "list" if rest.eq_ignore_ascii_case("gates") => Some(Word::Gates("")),
+        "list" if rest.eq_ignore_ascii_case("chains") => {
+            Some(Word::Control("session", "list", None))
+        }
+        "list" | "listprompt" | "listprompts" | "prompts" if one_word => Some(Word::List(rest)),
+        "help" | "guide" if one_word => Some(Word::Help),
+        "status" if rest.is_empty() => Some(Word::Control("status", "default", None)),
+        "gate" | "gates" if one_word => Some(Word::Gates(rest)),
+        "analytic" | "analytics" if rest.is_empty() => {
+            Some(Word::Control("analytics", "view", None))
+        }
+        "chains" if rest.is_empty() => Some(Word::Control("session", "list", None)),
+        "chain" if rest.eq_ignore_ascii_case("list") => {
+            Some(Word::Control("session", "list", None))
+        }
+        "framework" | "methodology" if rest.eq_ignore_ascii_case("list") => {
+            Some(Word::Control("framework", "list", None))
+        }
+        "chain" => {
+            let id = rest.strip_prefix("status")?.trim();
+            Some(Word::Control(
+                "session",
+                "inspect",
+                Some(("session_id", id)),
+            ))
+        }
+        "framework" | "methodology" => {
+            let named = rest
+                .strip_prefix("switch")
+                .or_else(|| rest.strip_prefix("change"))?
+                .trim();
+            Some(Word::Control(
+                "framework",
+                "switch",
+                Some(("framework", named)),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The prompts, by category.
+fn list(library: &Library, query: &str) -> String {
+    let wanted = query.to_lowercase();
+    let fits = |text: &str| text.to_lowercase().contains(&wanted);
+    let mut found: Vec<_> = library
+        .prompts
+        .values()
+        .filter(|it| {
+            wanted.is_empty()
+                || fits(&it.id)
+                || fits(&it.name)
+                || fits(&it.description)
+                || fits(&it.category)
+        })
+        .filter(|it| !it.id.contains('/') || !wanted.is_empty())
+        .collect();
+    found.sort_by(|one, other| (&one.category, &one.id).cmp(&(&other.category, &other.id)));
+    let total = found.len();
+    if total == 0 {
+        return format!("No prompt fits {query:?}. `list` shows all.");
+    }
+    let mut lines = Vec::new();
+    let mut category = "";
+    for prompt in found.into_iter().take(MOST) {
+        if prompt.category != category {
+            category = &prompt.category;
+            let gap = if lines.is_empty() { "" } else { "\n" };
+            lines.push(format!("{gap}{category}"));
+        }
+        let arguments: Vec<String> = prompt
+            .arguments
+            .iter()
+            .map(|it| {
+                if it.required {
+                    it.name.clone()
+                } else {
+                    format!("{}?", it.name)
+                }
+            })
+            .collect();
+        let chain = if prompt.is_chain() { " (chain)" } else { "" };
+        let about = cut_to_chars(&prompt.description, 100);
+        let arguments = arguments.join(", ");
+        lines.push(format!("- {}({arguments}){chain}: {about}", prompt.id));
+    }
+    if total > MOST {
+        let more = total - MOST;
+        lines.push(format!("\n… and {more} more; add a word to look for."));
+    }
+    lines.join("\n")
+}
+
+fn gates(library: &Library, query: &str) -> String {
+    let wanted = query.to_lowercase();
+    let fits = |text: &str| text.to_lowercase().contains(&wanted);
+    let found = library
+        .gates
+        .values()
+        .filter(|it| wanted.is_empty() || fits(&it.id) || fits(&it.description));
+    let lines: Vec<String> = found
+        .take(MOST)
+        .map(|it| format!("- {}: {}", it.id, cut_to_chars(&it.description, 100)))
+        .collect();
+    if lines.is_empty() {
+        return format!("No gate fits {query:?}. `gates` shows all.");
+    }
+    lines.join("\n")
+}

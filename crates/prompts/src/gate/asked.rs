@@ -1,0 +1,217 @@
+//! Gates that are written where they are used: in a command, in a call, in a prompt. Turns each
+//! into a gate like those of the library. Does not look anything up.
+
+use deliberate_core::nearest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::{
+    Criterion, CriterionKind, Gate, GateKind, InlineGate, MethodologyGate, Preset, RetryConfig,
+    Severity, ShellCheck,
+};
+
+/// What a command asks for with `::`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inline {
+    /// A bare word: a gate of that name if there is one, else a criterion.
+    Word(String),
+    /// A criterion in quotes.
+    Criterion(String),
+    /// A criterion with a name of its own.
+    Named {
+        /// The name.
+        id: String,
+        /// The criterion.
+        text: String,
+    },
+    /// A command that must succeed.
+    Verify(ShellCheck),
+}
+
+/// One entry of the `gates` parameter: a word, a sentence or a whole gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", untagged)]
+pub enum Asked {
+    /// An id, a criterion, or with `-` or `!` before it a gate that must stay away.
+    Word(String),
+    /// A gate defined on the spot.
+    Gate(Box<InlineGate>),
+}
+
+/// An entry of the `gates` parameter can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AskedError(String);
+
+/// What a gate that is defined on the spot can say.
+const FIELDS: [&str; 14] = [
+    "id",
+    "name",
+    "description",
+    "type",
+    "scope",
+    "guidance",
+    "criteria",
+    "pass_criteria",
+    "severity",
+    "source",
+    "context",
+    "target_step_number",
+    "apply_to_steps",
+    "applyToSteps",
+];
+
+impl TryFrom<Value> for Asked {
+    type Error = AskedError;
+
+    fn try_from(value: Value) -> Result<Self, AskedError> {
+        let mut fields = match value {
+            Value::String(word) => return Ok(Self::Word(word)),
+            Value::Object(fields) => fields,
+            other => {
+                return Err(AskedError(format!(
+                    "a gate is an id, a criterion in words, or an object, not {other}"
+                )));
+            }
+        };
+        if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+            let meant = nearest(unknown, FIELDS)
+                .map(|meant| format!("; did you mean `{meant}`?"))
+                .unwrap_or_default();
+            return Err(AskedError(format!(
+                "a gate has no field `{unknown}`{meant}"
+            )));
+        }
+        if let Some(steps) = fields.remove("applyToSteps") {
+            fields.insert("apply_to_steps".to_owned(), steps);
+        }
+        if let Some(Value::Array(criteria)) = fields.get_mut("pass_criteria") {
+            for criterion in criteria {
+                if let Value::String(words) = criterion {
+                    *criterion = serde_json::json!({
+                        "type": "llm_self_check",
+                        "prompt_template": std::mem::take(words),
+                    });
+                }
+            }
+        }
+        serde_json::from_value(Value::Object(fields))
+            .map(|gate| Self::Gate(Box::new(gate)))
+            .map_err(|error| AskedError(format!("a gate can't be read: {error}")))
+    }
+}
+
+/// A criterion that only judgement can settle.
+pub(crate) fn judgement(words: &str) -> Criterion {
+    Criterion {
+        description: None,
+        kind: CriterionKind::LlmSelfCheck {
+            prompt_template: Some(words.trim().to_owned()),
+            pass_threshold: None,
+        },
+    }
+}
+
+/// A gate that is made of criteria in words.
+pub(crate) fn of_words(id: &str, name: &str, words: &[String]) -> Gate {
+    Gate {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        gate_type: "custom".to_owned(),
+        criteria: words.iter().map(|words| judgement(words)).collect(),
+        ..Gate::default()
+    }
+}
+
+/// A gate that is defined on the spot; `fallback` is its id if it has none and no name.
+pub(crate) fn of_definition(it: &InlineGate, fallback: &str) -> Gate {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let name = given(&it.name);
+    let id = given(&it.id)
+        .or_else(|| name.as_deref().map(id_of))
+        .filter(|id| !id.is_empty())
+        .unwrap_or_else(|| fallback.to_owned());
+    let description = given(&it.description);
+    let guidance = given(&it.guidance)
+        .or_else(|| (!it.criteria.is_empty()).then(|| it.criteria.join("\n")))
+        .or_else(|| description.clone())
+        .unwrap_or_default();
+    let mut criteria: Vec<Criterion> = it.criteria.iter().map(|text| judgement(text)).collect();
+    criteria.extend(it.pass_criteria.iter().cloned());
+    // Whoever writes no more than a sentence wants that sentence to hold.
+    if criteria.is_empty() && !guidance.is_empty() {
+        criteria.push(judgement(&guidance));
+    }
+    Gate {
+        name: name.unwrap_or_else(|| id.clone()),
+        id,
+        description: description.unwrap_or_default(),
+        kind: it.kind.unwrap_or(GateKind::Validation),
+        severity: it.severity.unwrap_or_default(),
+        gate_type: "custom".to_owned(),
+        guidance,
+        criteria,
+        ..Gate::default()
+    }
+}
+
+/// What a methodology asks of an answer.
+pub(crate) fn of_methodology(it: &MethodologyGate) -> Gate {
+    let severity = match it.priority.to_ascii_lowercase().as_str() {
+        "critical" => Severity::Critical,
+        "high" => Severity::High,
+        "low" => Severity::Low,
+        _ => Severity::Medium,
+    };
+    Gate {
+        id: it.id.clone(),
+        name: if it.name.is_empty() { &it.id } else { &it.name }.clone(),
+        description: it.description.clone(),
+        severity,
+        gate_type: "framework".to_owned(),
+        guidance: it.description.clone(),
+        criteria: it
+            .validation_criteria
+            .iter()
+            .map(|text| judgement(text))
+            .collect(),
+        ..Gate::default()
+    }
+}
+
+/// A command that must succeed.
+pub(crate) fn of_command(check: &ShellCheck, id: String) -> Gate {
+    let attempts = check.max_attempts.unwrap_or(match check.preset {
+        Some(Preset::Fast) => 1,
+        Some(Preset::Extended) => 10,
+        Some(Preset::Full) | None => 5,
+    });
+    Gate {
+        name: format!("`{}` succeeds", check.command),
+        id,
+        gate_type: "custom".to_owned(),
+        criteria: vec![Criterion {
+            description: None,
+            kind: CriterionKind::ShellVerify(check.clone()),
+        }],
+        retry: RetryConfig {
+            max_attempts: attempts,
+            ..RetryConfig::default()
+        },
+        ..Gate::default()
+    }
+}
+
+/// A name as an id.
+fn id_of(name: &str) -> String {
+    let mut id = String::with_capacity(name.len());
+    for character in name.chars() {
+        if character.is_alphanumeric() {
+            id.extend(character.to_lowercase());
+        } else if !id.ends_with('-') && !id.is_empty() {
+            id.push('-');
+        }
+    }
+    id.trim_end_matches('-').to_owned()
+}

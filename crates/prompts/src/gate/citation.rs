@@ -1,0 +1,200 @@
+//! The sources an answer names, each counted once however often and in whatever way it is named.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+
+/// A pattern of ours. One that can't be read finds nothing; a test reads them all.
+fn pattern(text: &str) -> Option<Regex> {
+    Regex::new(text).ok()
+}
+
+type Pattern = LazyLock<Option<Regex>>;
+
+static URL: Pattern = LazyLock::new(|| pattern(r#"https?://[^\s<>"'`\])}]+"#));
+static DOI: Pattern = LazyLock::new(|| pattern(r#"\b10\.\d{4,9}/[^\s<>"'`\])},;]+"#));
+static ARXIV: Pattern =
+    LazyLock::new(|| pattern(r"(?i)\barxiv(?:\.org/(?:abs|pdf)/|:\s*)(\d{4}\.\d{4,5})"));
+static NUMBER: Pattern = LazyLock::new(|| pattern(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]"));
+static FOOTNOTE: Pattern = LazyLock::new(|| pattern(r"\[\^([^\]\s]{1,40})\]"));
+static KEY: Pattern = LazyLock::new(|| pattern(r"\[[^\]\[]{0,200}@[^\]\[]{1,200}\]"));
+static KEYS_IN: Pattern = LazyLock::new(|| pattern(r"@([\w:.#$%&+?<>~/-]*\w)"));
+static AUTHOR: Pattern = LazyLock::new(|| {
+    pattern(
+        r"(\p{Lu}[\p{L}'’.-]+(?:\s(?:et\sal\.?|(?:&|and)\s\p{Lu}[\p{L}'’-]+))?),?\s(\d{4}[a-z]?)\b",
+    )
+});
+static BRACKETS: Pattern = LazyLock::new(|| pattern(r"\(([^()]{4,300})\)"));
+static DEFINITION: Pattern =
+    LazyLock::new(|| pattern(r"^\s*(?:[-*]\s+)?\[(\^[^\]\s]{1,40}|\d{1,3})\]:?\s"));
+
+/// How many sources an answer names.
+pub(super) fn count(answer: &str) -> usize {
+    let mut found = BTreeSet::new();
+    for line in answer.lines() {
+        // In a list of references, the line is the source; its address is no second one.
+        if let Some(name) = first(&DEFINITION, line) {
+            found.insert(match name.strip_prefix('^') {
+                Some(note) => format!("note {note}"),
+                None => format!("number {name}"),
+            });
+        } else {
+            in_line(line, &mut found);
+        }
+    }
+    found.len()
+}
+
+fn in_line(line: &str, found: &mut BTreeSet<String>) {
+    let mut rest = line.to_owned();
+    for id in taken(&ARXIV, &mut rest) {
+        let number = id.rsplit(['/', ':', ' ']).next().unwrap_or(&id).to_owned();
+        found.insert(format!("arxiv {number}"));
+    }
+    // An address of a DOI is that DOI.
+    for doi in taken(&DOI, &mut rest) {
+        found.insert(format!("doi {}", trimmed(&doi).to_lowercase()));
+    }
+    for url in taken(&URL, &mut rest) {
+        let url = trimmed(&url);
+        let host = url.split("//").nth(1).unwrap_or_default();
+        let is_resolver = ["doi.org", "dx.doi.org", "arxiv.org", "www.arxiv.org"]
+            .iter()
+            .any(|it| host.trim_end_matches('/') == *it);
+        if !is_resolver && !host.is_empty() {
+            found.insert(format!("url {url}"));
+        }
+    }
+    for note in all(&FOOTNOTE, &rest) {
+        found.insert(format!("note {note}"));
+    }
+    for numbers in numbers(&rest) {
+        found.extend(numbers_of(&numbers).map(|number| format!("number {number}")));
+    }
+    for group in taken(&KEY, &mut rest) {
+        found.extend(
+            all(&KEYS_IN, &group)
+                .into_iter()
+                .map(|key| format!("key {key}")),
+        );
+    }
+    for group in all(&BRACKETS, &rest) {
+        if let Some(author) = AUTHOR.as_ref() {
+            found.extend(author.captures_iter(&group).map(|it| {
+                let part = |at| it.get(at).map(|it| it.as_str()).unwrap_or_default();
+                format!("author {} {}", part(1), part(2))
+            }));
+        }
+    }
+}
+
+/// The numbers in square brackets that are neither an index, as in `a[1]`, nor the text of a link.
+fn numbers(line: &str) -> Vec<String> {
+    let Some(pattern) = NUMBER.as_ref() else {
+        return Vec::new();
+    };
+    let found = pattern.find_iter(line).filter(|it| {
+        let before = line.get(..it.start()).and_then(|it| it.chars().next_back());
+        let after = line.get(it.end()..).and_then(|it| it.chars().next());
+        !before.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | ')'))
+            && after != Some('(')
+    });
+    found
+        .map(|it| it.as_str().trim_matches(['[', ']']).to_owned())
+        .collect()
+}
+
+/// `1, 3-5` as 1, 3, 4, 5.
+fn numbers_of(text: &str) -> impl Iterator<Item = u32> {
+    text.split([',', ';']).flat_map(|part| {
+        let mut ends = part
+            .split(['-', '–'])
+            .filter_map(|it| it.trim().parse::<u32>().ok());
+        let from = ends.next().unwrap_or_default();
+        let to = ends.next().unwrap_or(from);
+        from..=to.clamp(from, from.saturating_add(100))
+    })
+}
+
+fn trimmed(address: &str) -> &str {
+    address.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_'])
+}
+
+/// What the first group of a pattern finds, or all of it if it has none.
+fn all(pattern: &Pattern, text: &str) -> Vec<String> {
+    let Some(pattern) = pattern.as_ref() else {
+        return Vec::new();
+    };
+    pattern
+        .captures_iter(text)
+        .filter_map(|it| it.get(1).or_else(|| it.get(0)))
+        .map(|it| it.as_str().to_owned())
+        .collect()
+}
+
+fn first(pattern: &Pattern, text: &str) -> Option<String> {
+    all(pattern, text).into_iter().next()
+}
+
+/// What a pattern finds; it is taken out, so that it is not found again as something else.
+fn taken(pattern: &Pattern, text: &mut String) -> Vec<String> {
+    let Some(pattern) = pattern.as_ref() else {
+        return Vec::new();
+    };
+    let found = pattern
+        .find_iter(text)
+        .map(|it| it.as_str().to_owned())
+        .collect();
+    *text = pattern.replace_all(text, " ").into_owned();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_can_be_read() {
+        for pattern in [
+            &URL,
+            &DOI,
+            &ARXIV,
+            &NUMBER,
+            &FOOTNOTE,
+            &KEY,
+            &KEYS_IN,
+            &AUTHOR,
+            &BRACKETS,
+            &DEFINITION,
+        ] {
+            assert!(pattern.is_some());
+        }
+    }
+
+    #[test]
+    fn each_way_to_name_a_source_counts_once() {
+        for (answer, sources) in [
+            ("none at all, a[1], f(x, 2020) and [link](notes.md)", 0),
+            ("as shown [1], again [1] and [2, 4-5].", 4),
+            ("see [@knuth1984; @lamport94, p. 3] and [@knuth1984]", 2),
+            (
+                "(Smith, 2020) and (Smith, 2020; Jones et al., 2019a) (Lee & Kim 2001)",
+                3,
+            ),
+            ("doi:10.1000/xyz.123, https://doi.org/10.1000/XYZ.123", 1),
+            ("arXiv:2301.00001v2 is https://arxiv.org/abs/2301.00001", 1),
+            (
+                "https://a.example/x. (https://a.example/x) https://b.example",
+                2,
+            ),
+            (
+                "a claim[^1] and one more[^two]\n\n[^1]: https://a.example\n",
+                2,
+            ),
+            ("[1] A. Author, Title, https://a.example\n[2] B. Author", 2),
+            ("[1](https://a.example) links", 1),
+        ] {
+            assert_eq!(count(answer), sources, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! How much of a methodology an answer shows: words and patterns of each phase, and what the
+//! section of a phase must be like.
+
+use serde_json::Value;
+
+use super::{budget::Budget, pattern};
+use crate::{
+    library::same,
+    model::{Guard, Methodology, Phase},
+};
+
+/// What was found of a methodology in an answer.
+pub(super) enum Shown {
+    /// This part of its phases, 0 to 1, and what is missing.
+    Part(f64, Vec<String>),
+    /// Something it looks for can't be looked for.
+    Broken(String),
+    /// It says nothing that can be computed.
+    Nothing,
+}
+
+/// How much of it an answer shows. `indicators` are phase → `keywords` and `patterns`.
+pub(super) fn shown(
+    methodology: Option<&Methodology>,
+    indicators: &Value,
+    answer: &str,
+    budget: &mut Budget,
+) -> Shown {
+    // Finding the sections is looking through the answer, too.
+    if let Err(why) = budget.take(answer) {
+        return Shown::Broken(why);
+    }
+    let own = |value: &Value| value.as_object().is_some_and(|it| !it.is_empty());
+    let indicators = if own(indicators) {
+        indicators
+    } else {
+        methodology.map_or(&Value::Null, |it| &it.quality_indicators)
+    };
+    let phases: &[Phase] = methodology.map_or(&[], |it| &it.phases);
+    let sections = Sections::of(answer, phases);
+    let mut found = Found::default();
+    let mut seen = Vec::new();
+    for (name, signs) in indicators.as_object().into_iter().flatten() {
+        let phase = phases.iter().find(|it| is_of(it, name));
+        seen.extend(phase.map(|it| it.id.as_str()));
+        let said = signs_in(signs, answer, budget, &mut found.broken);
+        let guarded = phase.and_then(|it| guarded(it, &sections, budget, &mut found.broken));
+        found.add(name, Some(said), guarded);
+    }
+    for phase in phases.iter().filter(|it| !seen.contains(&it.id.as_str())) {
+        let guarded = guarded(phase, &sections, budget, &mut found.broken);
+        found.add(&phase.name, None, guarded);
+    }
+    found.end()
+}
+
+fn is_of(phase: &Phase, name: &str) -> bool {
+    same(&phase.id, name) || same(&phase.name, name)
+}
+
+#[derive(Default)]
+struct Found {
+    all: usize,
+    shown: usize,
+    missing: Vec<String>,
+    broken: Vec<String>,
+}
+
+impl Found {
+    /// A phase: whether words show it, and what is wrong with its section; each unset if nobody
+    /// asks.
+    fn add(&mut self, name: &str, said: Option<bool>, section: Option<Result<(), String>>) {
+        if said.is_none() && section.is_none() {
+            return;
+        }
+        self.all += 1;
+        match (said, section) {
+            (_, Some(Err(why))) => self.missing.push(format!("{name}: {why}")),
+            (Some(false), _) => self.missing.push(format!("{name}: nothing shows it")),
+            _ => self.shown += 1,
+        }
+    }
+
+    fn end(self) -> Shown {
+        if self.all == 0 {
+            return self
+                .broken
+                .into_iter()
+                .next()
+                .map_or(Shown::Nothing, Shown::Broken);
+        }
+        match self.broken.into_iter().next() {
+            Some(why) if !self.missing.is_empty() => Shown::Broken(why),
+            _ => Shown::Part(self.shown as f64 / self.all as f64, self.missing),
+        }
+    }
+}
+
+/// Whether one of the words or patterns of a phase is there.
+fn signs_in(signs: &Value, answer: &str, budget: &mut Budget, broken: &mut Vec<String>) -> bool {
+    let texts = |value: &Value| -> Vec<String> {
+        let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        items
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
+    };
+    // A bare list is taken for the words.
+    let words = texts(signs.get("keywords").unwrap_or(signs));
+    let patterns = texts(signs.get("patterns").unwrap_or(&Value::Null));
+    for word in &words {
+        if let Err(why) = budget.take(answer) {
+            broken.push(why);
+            return false;
+        }
+        if pattern::count(answer, word).is_ok_and(|times| times > 0) {
+            return true;
+        }
+    }
+    for text in &patterns {
+        let found = budget
+            .take(answer)
+            .and_then(|()| pattern::matches(text, answer));
+        match found {
+            Ok(true) => return true,
+            Ok(false) => {}
+            Err(why) => broken.push(why),
+        }
+    }
+    false
+}
+
+/// What is wrong with the section of a phase; unset if nothing is asked of it.
+fn guarded(
+    phase: &Phase,
+    sections: &Sections<'_>,
+    budget: &mut Budget,
+    broken: &mut Vec<String>,
+) -> Option<Result<(), String>> {
+    let guard = phase.guards.as_ref()?;
+    let header = phase.section_header.as_deref().unwrap_or(&phase.name);
+    let Some(text) = sections.under(header) else {
+        let required = guard.required.unwrap_or(true);
+        return required.then(|| Err(format!("there is no section `{header}`")));
+    };
+    Some(check(guard, text, budget, broken))
+}
+
+fn check(
+    guard: &Guard,
+    text: &str,
+    budget: &mut Budget,
+    broken: &mut Vec<String>,
+) -> Result<(), String> {
+    let length = text.trim().chars().count();
+    if let Some(least) = guard.min_length.filter(|least| length < *least) {
+        return Err(format!(
+            "its section has {length} characters, at least {least} are wanted"
+        ));
+    }
+    if let Some(most) = guard.max_length.filter(|most| length > *most) {
+        return Err(format!(
+            "its section has {length} characters, at most {most} are wanted"
+        ));
+    }
+    let lower = text.to_lowercase();
+    let holds = |term: &String| lower.contains(&term.to_lowercase());
+    if !guard.contains_any.is_empty() && !guard.contains_any.iter().any(holds) {
+        return Err(format!(
+            "its section has none of: {}",
+            guard.contains_any.join(", ")
+        ));
+    }
+    if let Some(term) = guard.contains_all.iter().find(|term| !holds(term)) {
+        return Err(format!("its section lacks `{term}`"));
+    }
+    if let Some(term) = guard.forbidden_terms.iter().find(|term| holds(term)) {
+        return Err(format!("its section has `{term}`, which it must not"));
+    }
+    let Some(wanted) = guard.matches_pattern.as_deref() else {
+        return Ok(());
+    };
+    let found = budget
+        .take(text)
+        .and_then(|()| pattern::matches(wanted, text));
+    match found {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "its section does not match `{}`",
+            pattern::shown(wanted)
+        )),
+        Err(why) => {
+            broken.push(why.clone());
+            Err(why)
+        }
+    }
+}
+
+/// An answer, cut at its headings.
+struct Sections<'a>(Vec<(String, &'a str)>);
+
+impl<'a> Sections<'a> {
+    /// A heading is a line that begins with `#`, stands in stars, or is the header of a phase.
+    fn of(answer: &'a str, phases: &[Phase]) -> Self {
+        let headers: Vec<String> = phases
+            .iter()
+            .map(|it| plain(it.section_header.as_deref().unwrap_or(&it.name)))
+            .collect();
+        let mut found: Vec<(String, usize, usize)> = Vec::new();
+        let mut at = 0;
+        for line in answer.split_inclusive('\n') {
+            let bare = line.trim();
+            let is_marked = bare.starts_with('#')
+                || (bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**"));
+            let name = plain(bare);
+            if !name.is_empty() && (is_marked || headers.contains(&name)) {
+                found.push((name, at, at + line.len()));
+            }
+            at += line.len();
+        }
+        let ends: Vec<usize> = found.iter().skip(1).map(|it| it.1).chain([at]).collect();
+        Self(
+            found
+                .into_iter()
+                .zip(ends)
+                .map(|((name, _, from), to)| (name, answer.get(from..to).unwrap_or_default()))
+                .collect(),
+        )
+    }
+
+    fn under(&self, header: &str) -> Option<&'a str> {
+        let wanted = plain(header);
+        let numbered = |name: &str| {
+            name.trim_start_matches(|it: char| it.is_ascii_digit() || matches!(it, '.' | ')' | ' '))
+                .to_owned()
+        };
+        self.0
+            .iter()
+            .find(|(name, _)| *name == wanted || numbered(name) == wanted)
+            .map(|(_, text)| *text)
+    }
+}
+
+/// A heading without its marks.
+fn plain(heading: &str) -> String {
+    heading
+        .trim_matches(|it: char| matches!(it, '#' | '*' | ':' | '_') || it.is_whitespace())
+        .to_lowercase()
+}

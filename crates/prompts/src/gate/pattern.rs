@@ -1,0 +1,203 @@
+//! Regular expressions that others wrote: never backtracking, bounded in size, and kept once
+//! they are read. And counting words.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use regex::{Regex, RegexBuilder};
+use regex_automata::{Input, hybrid::dfa::DFA, nfa::thompson, util::syntax};
+
+/// The most bytes of a pattern.
+const LONGEST: usize = 2_000;
+
+/// The most bytes a pattern may be read into.
+const LARGEST: usize = 4 << 20;
+
+/// The most bytes of one that is kept.
+const LARGEST_KEPT: usize = 1 << 20;
+
+/// How many are kept.
+const KEPT: usize = 32;
+
+/// The longest text, in bytes, on which any pattern is quick enough: never backtracking still
+/// means that time grows with the pattern times the text.
+const SHORT: usize = 4 << 10;
+
+/// The bytes of memory for looking through a longer text, and how often it may be used up.
+const MEMORY: usize = 2 << 20;
+const TIMES: usize = 8;
+
+type Read = Result<Regex, String>;
+
+/// The patterns that were read, oldest first in `order`.
+#[derive(Default)]
+struct Kept {
+    read: HashMap<String, Read>,
+    order: VecDeque<String>,
+}
+
+static CACHE: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+
+/// A pattern, read without regard to case, or why it can't be.
+pub(crate) fn compiled(pattern: &str) -> Read {
+    if pattern.len() > LONGEST {
+        return Err(format!("the pattern is longer than {LONGEST} bytes"));
+    }
+    {
+        let kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = kept.read.get(pattern) {
+            return read.clone();
+        }
+    }
+    // Read outside the lock: nobody waits for somebody else's large pattern.
+    let read = match read(pattern, LARGEST_KEPT) {
+        Err(_) => return read(pattern, LARGEST),
+        read => read,
+    };
+    let mut kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.read.insert(pattern.to_owned(), read.clone()).is_none() {
+        kept.order.push_back(pattern.to_owned());
+    }
+    while kept.order.len() > KEPT {
+        if let Some(oldest) = kept.order.pop_front() {
+            kept.read.remove(&oldest);
+        }
+    }
+    read
+}
+
+/// Whether a pattern matches somewhere, or why that can't be told.
+pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
+    let read = compiled(pattern)?;
+    if text.len() <= SHORT {
+        return Ok(read.is_match(text));
+    }
+    matches_long(pattern, text)
+        // What this way can't do, like boundaries of words in other scripts, a small pattern can
+        // be left to the other one.
+        .or_else(|| is_small(pattern).then(|| read.is_match(text)))
+        .ok_or_else(|| {
+            let shown = shown(pattern);
+            format!("the pattern `{shown}` takes too long on an answer of this length")
+        })
+}
+
+/// Looks through a long text one byte a step; nothing if that would need too much memory.
+fn matches_long(pattern: &str, text: &str) -> Option<bool> {
+    let config = DFA::config()
+        .cache_capacity(MEMORY)
+        .skip_cache_capacity_check(true)
+        .minimum_cache_clear_count(Some(TIMES))
+        .minimum_bytes_per_state(Some(64))
+        .unicode_word_boundary(true);
+    let searcher = DFA::builder()
+        .configure(config)
+        .syntax(syntax::Config::new().case_insensitive(true).nest_limit(50))
+        .thompson(thompson::Config::new().nfa_size_limit(Some(LARGEST)))
+        .build(pattern)
+        .ok()?;
+    let mut memory = searcher.create_cache();
+    let found = searcher.try_search_fwd(&mut memory, &Input::new(text).earliest(true));
+    found.ok().map(|found| found.is_some())
+}
+
+/// Whether a pattern is quick on any text.
+fn is_small(pattern: &str) -> bool {
+    let counted = pattern.contains('{');
+    pattern.len() <= 100 && !counted
+}
+
+fn read(pattern: &str, largest: usize) -> Read {
+    RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .size_limit(largest)
+        .dfa_size_limit(LARGEST_KEPT)
+        .nest_limit(50)
+        .build()
+        .map_err(|error| {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            let reason = last.trim_start_matches("error:").trim();
+            format!("the pattern `{}` can't be used: {reason}", shown(pattern))
+        })
+}
+
+/// A pattern as an answer shows it.
+pub(super) fn shown(pattern: &str) -> String {
+    let mut shown: String = pattern.chars().take(80).collect();
+    if shown.len() < pattern.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// How often a word or phrase occurs as a whole, whatever its case.
+pub(super) fn count(text: &str, word: &str) -> Result<usize, String> {
+    let word = word.trim();
+    if word.is_empty() {
+        return Err("an empty word can't be looked for".to_owned());
+    }
+    let found = compiled(&regex::escape(word))?;
+    let is_word = |it: char| it.is_alphanumeric() || it == '_';
+    // `C++` ends in no letter, so a word boundary of the pattern language would miss it.
+    let starts = word.chars().next().is_some_and(is_word);
+    let ends = word.chars().next_back().is_some_and(is_word);
+    let whole = |at: &regex::Match<'_>| {
+        let before = text.get(..at.start()).and_then(|it| it.chars().next_back());
+        let after = text.get(at.end()..).and_then(|it| it.chars().next());
+        !(starts && before.is_some_and(is_word) || ends && after.is_some_and(is_word))
+    };
+    Ok(found.find_iter(text).filter(whole).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_count_only_as_a_whole() {
+        assert_eq!(count("Test, tests, test_case, a TEST", "test"), Ok(2));
+        assert_eq!(count("C++ and c++; not C", "c++"), Ok(2));
+        assert_eq!(count("root cause; ROOT CAUSE", "root cause"), Ok(2));
+        assert!(count("x", " ").is_err());
+    }
+
+    #[test]
+    fn the_cache_stays_bounded_and_keeps_saying_the_same() {
+        for at in 0..(KEPT * 3) {
+            assert!(compiled(&format!("word{at}")).is_ok());
+        }
+        let kept = CACHE.lock().unwrap();
+        assert!(kept.read.len() <= KEPT && kept.order.len() == kept.read.len());
+        drop(kept);
+        assert!(compiled("(").unwrap_err().contains("can't be used"));
+        assert!(compiled("(").is_err());
+        assert!(compiled(&"a".repeat(LONGEST + 1)).is_err());
+        assert!(compiled(r"(\w{1,500}){1,500}").is_err());
+        assert!(compiled("a(?=b)").is_err());
+    }
+
+    #[test]
+    fn long_texts_are_looked_through_without_taking_long() {
+        let long = "ab1 b a1 ".repeat(20_000);
+        assert_eq!(matches(r"\bB\s+a1\s*$", &long), Ok(true));
+        assert_eq!(matches("zz", &long), Ok(false));
+        assert_eq!(matches(r"\b\w{1,30}\b", &long), Ok(true));
+        let foreign = format!("{long} Größe {long}");
+        assert_eq!(matches(r"\bgröße\b", &foreign), Ok(true));
+        assert_eq!(matches(r"\bröße\b", &foreign), Ok(false));
+        let mixed: String = (0..40_000_u32)
+            .map(|at| {
+                if at.wrapping_mul(2_654_435_761) >> 31 == 0 {
+                    'a'
+                } else {
+                    'b'
+                }
+            })
+            .collect();
+        let hostile = matches("([ab]{1,99}b){60}z", &mixed);
+        assert!(hostile.unwrap_err().contains("takes too long"));
+    }
+}

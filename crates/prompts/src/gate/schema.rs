@@ -1,0 +1,178 @@
+//! JSON in an answer, and whether it fits a schema. A schema is others' work too: its patterns
+//! never backtrack, and it can refer to nothing outside itself.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+/// The most bytes a pattern of a schema may be read into, and the most bytes of an answer that a
+/// schema with patterns is used on: time grows with the one times the other.
+const LARGEST_PATTERN: usize = 256 << 10;
+const LONGEST_FOR_PATTERNS: usize = 64 << 10;
+
+/// The most pieces of JSON that are looked at in one answer.
+const MOST_PIECES: usize = 20;
+
+/// The most places at which a piece may seem to begin.
+const MOST_STARTS: usize = 200;
+
+/// The most problems that are told.
+const MOST_PROBLEMS: usize = 3;
+
+/// What was found.
+pub(super) enum Fit {
+    /// A piece fits.
+    Fits,
+    /// None does; why the first one doesn't.
+    Not(String),
+    /// The schema can't be used.
+    Broken(String),
+}
+
+/// Whether the answer holds JSON that fits.
+pub(super) fn fit(schema: &Value, answer: &str) -> Fit {
+    if answer.len() > LONGEST_FOR_PATTERNS && has_patterns(schema) {
+        let most = LONGEST_FOR_PATTERNS / 1024;
+        let why = format!("a schema with patterns is not used on more than {most} KiB");
+        return Fit::Broken(why);
+    }
+    let validator = match validator(schema) {
+        Ok(validator) => validator,
+        Err(why) => return Fit::Broken(why),
+    };
+    let pieces = pieces(answer);
+    if pieces.iter().any(|piece| validator.is_valid(piece)) {
+        return Fit::Fits;
+    }
+    // A lone `[1]` in prose is JSON too; what people mean is the object.
+    let meant = pieces.iter().find(|it| it.is_object()).or(pieces.first());
+    Fit::Not(match meant {
+        Some(piece) => errors(&validator, piece).join("; "),
+        None => "there is no JSON in the answer".to_owned(),
+    })
+}
+
+/// What is wrong with a value, up to three sentences; none if it fits.
+pub(crate) fn problems_of(schema: &Value, value: &Value) -> Result<Vec<String>, String> {
+    Ok(errors(&validator(schema)?, value))
+}
+
+fn has_patterns(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.starts_with("pattern") || has_patterns(value)),
+        Value::Array(items) => items.iter().any(has_patterns),
+        _ => false,
+    }
+}
+
+fn validator(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .with_pattern_options(
+            PatternOptions::regex()
+                .size_limit(LARGEST_PATTERN)
+                .dfa_size_limit(LARGEST_PATTERN),
+        )
+        .build(schema)
+        .map_err(|error| format!("the schema can't be used: {}", short(&error.to_string())))
+}
+
+fn errors(validator: &Validator, value: &Value) -> Vec<String> {
+    validator
+        .iter_errors(value)
+        .take(MOST_PROBLEMS)
+        .map(|error| {
+            let path = error.instance_path().as_str();
+            let place = if path.is_empty() { "the top" } else { path };
+            format!(
+                "at {place}: {}",
+                short(&error.masked_with("it").to_string())
+            )
+        })
+        .collect()
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// The JSON in an answer: all of it, else its fenced blocks, else what stands in its prose.
+fn pieces(answer: &str) -> Vec<Value> {
+    if let Ok(whole) = serde_json::from_str::<Value>(answer.trim()) {
+        return vec![whole];
+    }
+    let fenced: Vec<Value> = fences(answer)
+        .filter_map(|block| serde_json::from_str(block.trim()).ok())
+        .take(MOST_PIECES)
+        .collect();
+    if fenced.is_empty() {
+        in_prose(answer)
+    } else {
+        fenced
+    }
+}
+
+/// The insides of the fenced blocks.
+fn fences(answer: &str) -> impl Iterator<Item = &str> {
+    answer
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .map(|block| match block.split_once('\n') {
+            Some((_language, inside)) => inside,
+            None => block,
+        })
+}
+
+fn in_prose(answer: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut rest = answer;
+    for _ in 0..MOST_STARTS {
+        let Some(from) = rest.find(['{', '[']).and_then(|at| rest.get(at..)) else {
+            break;
+        };
+        let mut read = serde_json::Deserializer::from_str(from).into_iter::<Value>();
+        let step = if let Some(Ok(value)) = read.next() {
+            found.push(value);
+            read.byte_offset().max(1)
+        } else {
+            1
+        };
+        if found.len() >= MOST_PIECES {
+            break;
+        }
+        rest = from.get(step..).unwrap_or_default();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_whole_fenced_and_in_prose() {
+        let object = json!({ "a": [1, { "b": "}" }] });
+        let text = object.to_string();
+        for answer in [
+            format!(" {text}\n"),
+            format!("Here:\n```json\n{text}\n```\nDone {{not json}}."),
+            format!("See [1] and {{x}}: {text} and so on"),
+        ] {
+            assert!(pieces(&answer).contains(&object), "{answer}");
+        }
+        assert!(pieces("no json { here [").is_empty());
+        assert!(pieces(&"[".repeat(100_000)).is_empty());
+    }
+
+    #[test]
+    fn a_schema_that_reaches_out_or_backtracks_is_not_used() {
+        let out = json!({ "$ref": "https://example.com/schema.json" });
+        assert!(matches!(fit(&out, "{}"), Fit::Broken(_)));
+        let pattern = json!({ "type": "string", "pattern": "^(a+)+$" });
+        let long = format!("\"{}!\"", "a".repeat(10_000));
+        assert!(matches!(fit(&pattern, &long), Fit::Not(_)));
+    }
+}

@@ -1,0 +1,375 @@
+//! Somebody's verdict on an answer: reading it, and filling in what only judgement can settle.
+//! What the server computed holds: no verdict turns it round.
+
+use serde_json::{Map, Value};
+
+use super::{CriterionResult, GateResult, JudgedBy, Outcome, Source};
+use crate::{library::same, model::Enforcement};
+
+/// The most characters of a reason that are kept.
+const LONGEST_REASON: usize = 2_000;
+
+/// The most single verdicts.
+const MOST_PARTS: usize = 500;
+
+/// A verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// On the whole; unset if it only speaks of parts.
+    pub overall: Option<Outcome>,
+    /// Why.
+    pub rationale: String,
+    /// On single gates and criteria.
+    pub parts: Vec<Part>,
+}
+
+/// A verdict on one gate or one criterion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The gate, by id; unset if numbers say it all.
+    pub gate: Option<String>,
+    /// The gate, by its place among the gates, from 1.
+    pub gate_at: Option<usize>,
+    /// The criterion: its number in the gate if a gate is named, else among all; unset means
+    /// the whole gate.
+    pub criterion: Option<usize>,
+    /// The verdict.
+    pub outcome: Outcome,
+    /// Why.
+    pub rationale: String,
+}
+
+/// A verdict can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerdictError {
+    /// It is not one.
+    #[error(
+        "gate_verdict can't be read: {0}. Send `GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - \
+         why`, or an object {{\"overall\": \"pass\", \"rationale\": \"why\", \"per_criterion\": \
+         [{{\"index\": 1, \"verdict\": \"pass\", \"rationale\": \"why\"}}]}}"
+    )]
+    Unreadable(String),
+    /// It speaks of something that is not there.
+    #[error("gate_verdict speaks of {0}, which is not part of this review; there are: {1}")]
+    Elsewhere(String, String),
+}
+
+/// A verdict, filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The results with it.
+    pub results: Vec<GateResult>,
+    /// Where it said otherwise than the server computed, so that it was not followed.
+    pub overruled: Vec<String>,
+}
+
+impl Verdict {
+    /// Reads what was sent as `gate_verdict`: text, or an object, also one written as text.
+    pub fn read(value: &Value) -> Result<Self, VerdictError> {
+        match value {
+            Value::String(text) => {
+                let text = text.trim();
+                match serde_json::from_str::<Value>(text) {
+                    Ok(Value::Object(fields)) => Self::of_object(&fields),
+                    _ => Self::of_text(text),
+                }
+            }
+            Value::Object(fields) => Self::of_object(fields),
+            _ => Err(unreadable("it is neither text nor an object")),
+        }
+    }
+
+    fn of_text(text: &str) -> Result<Self, VerdictError> {
+        let body = match after(text, "GATE_REVIEW").or_else(|| after(text, "GATE REVIEW")) {
+            Some(rest) => rest
+                .strip_prefix([':', '-'])
+                .ok_or_else(|| unreadable("`:` is missing after GATE_REVIEW"))?
+                .trim_start(),
+            None => after(text, "GATE").unwrap_or(text),
+        };
+        let (outcome, rest) = if let Some(rest) = after(body, "PASS") {
+            (Outcome::Pass, rest)
+        } else if let Some(rest) = after(body, "FAIL") {
+            (Outcome::Fail, rest)
+        } else {
+            return Err(unreadable("it says neither PASS nor FAIL"));
+        };
+        let rationale = rest
+            .strip_prefix(['-', ':', '–', '—'])
+            .map(str::trim)
+            .filter(|why| !why.is_empty())
+            .ok_or_else(|| unreadable("the reason is missing after PASS or FAIL"))?;
+        Ok(Self {
+            overall: Some(outcome),
+            rationale: reason(rationale),
+            parts: Vec::new(),
+        })
+    }
+
+    fn of_object(fields: &Map<String, Value>) -> Result<Self, VerdictError> {
+        const KNOWN: [&str; 4] = ["overall", "rationale", "per_gate", "per_criterion"];
+        if let Some(other) = fields.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+            return Err(unreadable(&format!("it has a field `{other}`")));
+        }
+        let overall = fields.get("overall").map(word).transpose()?;
+        let rationale = text_of(fields, "rationale");
+        let mut parts = Vec::new();
+        for (list, of_gates) in [("per_gate", true), ("per_criterion", false)] {
+            let items = match fields.get(list) {
+                None | Some(Value::Null) => continue,
+                Some(Value::Array(items)) => items,
+                Some(_) => return Err(unreadable(&format!("`{list}` is not a list"))),
+            };
+            for item in items {
+                parts.push(part(item, of_gates)?);
+            }
+        }
+        if parts.len() > MOST_PARTS {
+            return Err(unreadable(&format!("it has more than {MOST_PARTS} parts")));
+        }
+        if overall.is_none() && parts.is_empty() {
+            return Err(unreadable("it has neither `overall` nor `per_criterion`"));
+        }
+        if rationale.is_empty() && (overall.is_some() && parts.is_empty()) {
+            return Err(unreadable("`rationale` is missing"));
+        }
+        if rationale.is_empty() && parts.iter().any(|part| part.rationale.is_empty()) {
+            return Err(unreadable("`rationale` is missing"));
+        }
+        Ok(Self {
+            overall,
+            rationale,
+            parts,
+        })
+    }
+}
+
+/// What follows a word that a text begins with, whatever its case.
+fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    text.get(..word.len())
+        .filter(|start| start.eq_ignore_ascii_case(word))
+        .and_then(|_| text.get(word.len()..))
+        .map(str::trim_start)
+}
+
+fn part(item: &Value, of_gates: bool) -> Result<Part, VerdictError> {
+    const KNOWN: [&str; 6] = [
+        "index",
+        "gate",
+        "criterion",
+        "passed",
+        "verdict",
+        "rationale",
+    ];
+    let Value::Object(fields) = item else {
+        return Err(unreadable("a part of it is not an object"));
+    };
+    if let Some(other) = fields.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(unreadable(&format!("a part of it has a field `{other}`")));
+    }
+    let said = fields.get("verdict").or_else(|| fields.get("passed"));
+    let outcome = word(said.ok_or_else(|| unreadable("a part of it has no `verdict`"))?)?;
+    let number = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value
+            .as_u64()
+            .and_then(|it| usize::try_from(it).ok())
+            .filter(|it| *it > 0)
+            .map(Some)
+            .ok_or_else(|| unreadable(&format!("`{name}` is not a number from 1"))),
+    };
+    let gate = Some(text_of(fields, "gate")).filter(|it| !it.is_empty());
+    let index = number("index")?;
+    let inside = number("criterion")?;
+    if gate.is_none() && index.is_none() && inside.is_none() {
+        return Err(unreadable("a part of it has neither `index` nor `gate`"));
+    }
+    let (gate_at, criterion) = match (of_gates, gate.is_some()) {
+        (true, _) => (index, inside),
+        (false, _) => (None, inside.or(index)),
+    };
+    Ok(Part {
+        gate,
+        gate_at,
+        criterion,
+        outcome,
+        rationale: text_of(fields, "rationale"),
+    })
+}
+
+fn word(value: &Value) -> Result<Outcome, VerdictError> {
+    let said = match value {
+        Value::Bool(true) => return Ok(Outcome::Pass),
+        Value::Bool(false) => return Ok(Outcome::Fail),
+        Value::String(said) => said.trim().to_ascii_lowercase().replace(['-', ' '], "_"),
+        _ => String::new(),
+    };
+    match said.as_str() {
+        "pass" | "passed" => Ok(Outcome::Pass),
+        "fail" | "failed" => Ok(Outcome::Fail),
+        "cannot_tell" | "can't_tell" | "unknown" => Ok(Outcome::CannotTell),
+        _ => Err(unreadable("a verdict is `pass`, `fail` or `cannot_tell`")),
+    }
+}
+
+fn text_of(fields: &Map<String, Value>, name: &str) -> String {
+    reason(
+        fields
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .trim(),
+    )
+}
+
+fn reason(text: &str) -> String {
+    text.chars().take(LONGEST_REASON).collect()
+}
+
+fn unreadable(why: &str) -> VerdictError {
+    VerdictError::Unreadable(why.to_owned())
+}
+
+/// Fills a verdict in. It settles judgements that are open; what was computed stays as it is. A
+/// verdict of FAIL always counts: if it finds no judgement to settle, it stands for itself.
+pub fn apply(
+    verdict: &Verdict,
+    mut results: Vec<GateResult>,
+    by: JudgedBy,
+) -> Result<Applied, VerdictError> {
+    let mut overruled = Vec::new();
+    let mut said_no = false;
+    for part in &verdict.parts {
+        let of_gate = part.criterion.is_none()
+            && results
+                .iter()
+                .enumerate()
+                .any(|(at, it)| is_of(part, at, it));
+        let there = listing(&results);
+        let why = if part.rationale.is_empty() {
+            &verdict.rationale
+        } else {
+            &part.rationale
+        };
+        let mut found = false;
+        let mut failed = false;
+        for criterion in meant(part, &mut results) {
+            found = true;
+            failed |= settle(criterion, part.outcome, why, by, &mut overruled);
+        }
+        if !found && !of_gate {
+            return Err(VerdictError::Elsewhere(name_of(part), there));
+        }
+        if of_gate && part.outcome == Outcome::Fail && !failed {
+            refuse(&mut results, why, by);
+            failed = true;
+        }
+        said_no |= failed;
+    }
+    if let Some(overall) = verdict.overall {
+        for criterion in results.iter_mut().flat_map(|it| &mut it.criteria) {
+            if criterion.is_open() || is_computed_against(criterion, overall) {
+                said_no |= settle(criterion, overall, &verdict.rationale, by, &mut overruled);
+            }
+        }
+        if overall == Outcome::Fail && !said_no {
+            refuse(&mut results, &verdict.rationale, by);
+        }
+    }
+    results.iter_mut().for_each(GateResult::settle);
+    Ok(Applied { results, overruled })
+}
+
+/// Whether somebody says "pass" of what was computed to fail.
+fn is_computed_against(criterion: &CriterionResult, said: Outcome) -> bool {
+    said == Outcome::Pass
+        && criterion.judged_by == JudgedBy::Server
+        && criterion.outcome == Outcome::Fail
+}
+
+/// Fills in one criterion; tells whether it now fails by this verdict.
+fn settle(
+    criterion: &mut CriterionResult,
+    outcome: Outcome,
+    why: &str,
+    by: JudgedBy,
+    overruled: &mut Vec<String>,
+) -> bool {
+    if criterion.is_open() {
+        criterion.outcome = outcome;
+        why.clone_into(&mut criterion.why);
+        criterion.judged_by = by;
+        return outcome == Outcome::Fail;
+    }
+    if criterion.outcome != outcome {
+        overruled.push(format!(
+            "{}. {}: {}",
+            criterion.number, criterion.what, criterion.why
+        ));
+    }
+    false
+}
+
+/// Whether a part may speak of the gate at this place.
+fn is_of(part: &Part, at: usize, gate: &GateResult) -> bool {
+    part.gate
+        .as_ref()
+        .is_none_or(|id| same(id, &gate.gate) || same(id, &gate.name))
+        && part.gate_at.is_none_or(|wanted| wanted == at + 1)
+}
+
+/// The criteria that a part speaks of.
+fn meant<'a>(
+    part: &'a Part,
+    results: &'a mut [GateResult],
+) -> impl Iterator<Item = &'a mut CriterionResult> {
+    let names_gate = part.gate.is_some() || part.gate_at.is_some();
+    results
+        .iter_mut()
+        .enumerate()
+        .filter(move |(at, it)| is_of(part, *at, it))
+        .flat_map(|(_, it)| &mut it.criteria)
+        .filter(move |it| {
+            let number = if names_gate { it.index } else { it.number };
+            part.criterion.is_none_or(|wanted| wanted == number)
+        })
+}
+
+fn refuse(results: &mut Vec<GateResult>, why: &str, by: JudgedBy) {
+    let number = results.iter().map(|it| it.criteria.len()).sum::<usize>() + 1;
+    results.push(GateResult {
+        gate: "verdict".to_owned(),
+        name: "Verdict".to_owned(),
+        source: Source::Client,
+        enforcement: Enforcement::Blocking,
+        strict: false,
+        max_attempts: 2,
+        hints: true,
+        criteria: vec![CriterionResult::refused(number, 1, why.to_owned(), by)],
+        outcome: Outcome::Fail,
+    });
+}
+
+fn name_of(part: &Part) -> String {
+    match (&part.gate, part.gate_at, part.criterion) {
+        (Some(gate), _, Some(at)) => format!("criterion {at} of gate `{gate}`"),
+        (Some(gate), _, None) => format!("gate `{gate}`"),
+        (None, Some(gate), _) => format!("gate {gate}"),
+        (None, None, at) => format!("criterion {}", at.unwrap_or_default()),
+    }
+}
+
+fn listing(results: &[GateResult]) -> String {
+    let gates: Vec<String> = results
+        .iter()
+        .map(|it| {
+            let numbers: Vec<String> = it.criteria.iter().map(|it| it.number.to_string()).collect();
+            format!("`{}` with criteria {}", it.gate, numbers.join(", "))
+        })
+        .collect();
+    if gates.is_empty() {
+        "none".to_owned()
+    } else {
+        gates.join("; ")
+    }
+}

@@ -1,0 +1,89 @@
+//! What a criterion asks for, in words. Looks at no answer.
+
+use super::pattern;
+use crate::model::{Criterion, CriterionKind};
+
+/// What a criterion asks for, in words.
+pub(super) fn in_words(criterion: &Criterion) -> String {
+    if let Some(words) = criterion
+        .description
+        .as_deref()
+        .filter(|it| !it.trim().is_empty())
+    {
+        return words.trim().to_owned();
+    }
+    let listed = |items: &[String]| {
+        let items: Vec<String> = items
+            .iter()
+            .take(5)
+            .map(|it| format!("`{}`", pattern::shown(it)))
+            .collect();
+        items.join(", ")
+    };
+    match &criterion.kind {
+        CriterionKind::ContentCheck {
+            min_length,
+            max_length,
+            required_patterns,
+            forbidden_patterns,
+        } => {
+            let mut parts = Vec::new();
+            parts.extend(min_length.map(|it| format!("at least {it} characters")));
+            parts.extend(max_length.map(|it| format!("at most {it} characters")));
+            if !required_patterns.is_empty() {
+                parts.push(format!("matches {}", listed(required_patterns)));
+            }
+            if !forbidden_patterns.is_empty() {
+                parts.push(format!("does not match {}", listed(forbidden_patterns)));
+            }
+            sentence(&parts)
+        }
+        CriterionKind::PatternCheck {
+            regex_patterns,
+            keyword_count,
+        } => {
+            let mut parts = Vec::new();
+            if !regex_patterns.is_empty() {
+                parts.push(format!("matches {}", listed(regex_patterns)));
+            }
+            for (word, least) in keyword_count.iter().take(10) {
+                parts.push(format!(
+                    "says `{}` at least {least} time(s)",
+                    pattern::shown(word)
+                ));
+            }
+            sentence(&parts)
+        }
+        CriterionKind::SchemaCheck { .. } => "holds JSON that fits the schema".to_owned(),
+        CriterionKind::CitationCheck { min_citations } => {
+            format!("names at least {min_citations} source(s)")
+        }
+        CriterionKind::LlmSelfCheck {
+            prompt_template, ..
+        } => prompt_template
+            .as_deref()
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .unwrap_or("does what the guidance of this gate asks for")
+            .to_owned(),
+        CriterionKind::MethodologyCompliance { methodology, .. } => format!(
+            "follows {}",
+            methodology
+                .as_deref()
+                .filter(|it| !it.is_empty())
+                .unwrap_or("the methodology in use")
+        ),
+        CriterionKind::ShellVerify(check) => {
+            format!("`{}` succeeds", pattern::shown(&check.command))
+        }
+        CriterionKind::ScriptTool { tool } => format!("the script `{tool}` says yes"),
+    }
+}
+
+fn sentence(parts: &[String]) -> String {
+    if parts.is_empty() {
+        "does what the guidance of this gate asks for".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}

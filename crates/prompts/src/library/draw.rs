@@ -1,0 +1,87 @@
+//! A problem as people know it from a compiler: the sentence, the place, the line with a mark.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use super::{Problem, Weight};
+
+impl Problem {
+    /// Draws it, with the line it is about if the text of the file is given.
+    pub fn render(&self, source: Option<&str>) -> String {
+        self.draw(source, &Renderer::plain())
+    }
+
+    /// Draws it with the colours of a terminal.
+    pub fn render_coloured(&self, source: Option<&str>) -> String {
+        self.draw(source, &Renderer::styled())
+    }
+
+    fn draw(&self, source: Option<&str>, renderer: &Renderer) -> String {
+        let level = match self.weight {
+            Weight::Error => Level::ERROR,
+            Weight::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(&self.message);
+        let marked = source.zip(self.line).and_then(|(source, line)| {
+            let span = span(source, line, self.column)?;
+            Some((source, span))
+        });
+        let mut group: Group<'_> = match marked {
+            Some((source, span)) => title.element(
+                Snippet::source(source)
+                    .path(&self.file)
+                    .annotation(AnnotationKind::Primary.span(span)),
+            ),
+            None => title.element(Origin::path(&self.file)),
+        };
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        if self.last_good_kept {
+            group = group.element(Level::NOTE.message("the last good version is still in use"));
+        }
+        renderer.render(&[group])
+    }
+}
+
+/// The bytes to mark: from the column to the next blank, or the line.
+fn span(source: &str, line: u32, column: Option<u32>) -> Option<Range<usize>> {
+    let wanted = usize::try_from(line).ok()?.checked_sub(1)?;
+    let mut start = 0;
+    let mut text = "";
+    for (at, line) in source.split_inclusive('\n').enumerate() {
+        text = line.trim_end_matches(['\n', '\r']);
+        if at == wanted {
+            break;
+        }
+        start += line.len();
+    }
+    if start >= source.len() && !source.is_empty() {
+        // A file that ends too early is marked at its end.
+        let last = source.char_indices().next_back().map_or(0, |(at, _)| at);
+        return Some(last..source.len());
+    }
+    let indent = text.len() - text.trim_start().len();
+    let skipped = column.map_or_else(
+        || text.chars().take(indent).count(),
+        |column| usize::try_from(column.saturating_sub(1)).unwrap_or(0),
+    );
+    let from = text
+        .char_indices()
+        .nth(skipped)
+        .map_or(text.len(), |(at, _)| at);
+    let rest = text.get(from..).unwrap_or_default();
+    let length = match column {
+        Some(_) => {
+            let word = rest.split(char::is_whitespace).next().unwrap_or(rest);
+            word.trim_end_matches([':', ',', '}', ']'])
+                .len()
+                .max(1)
+                .min(rest.len())
+        }
+        None => rest.trim_end().len(),
+    };
+    let end = (start + from + length).min(source.len());
+    Some((start + from).min(end)..end)
+}

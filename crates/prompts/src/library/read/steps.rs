@@ -1,0 +1,195 @@
+//! The steps of a chain.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    library::{
+        names,
+        sheet::{GRAMMAR, Sheet, shorten},
+        unit::{Mention, Mentioned},
+        yaml::{Node, Place, Shape},
+    },
+    model::{ChainStep, Delegation, InjectionRules, StepKind},
+};
+
+/// How deep steps may stand in steps.
+const DEPTH: usize = 8;
+
+/// What a step may say.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct StepFile {
+    prompt_id: Option<String>,
+    step_name: Option<String>,
+    input_mapping: BTreeMap<String, String>,
+    output_mapping: BTreeMap<String, Value>,
+    retries: Option<u32>,
+    subagent_model: Option<String>,
+    agent_type: Option<String>,
+    tool: Option<String>,
+    arguments: Value,
+    parallel: Vec<Self>,
+    when: Option<String>,
+    otherwise: Option<Box<Self>>,
+    gates: Vec<String>,
+    injection: InjectionRules,
+}
+
+/// Turns what was said into steps, and notes what they mention.
+pub(super) fn steps(
+    sheet: &mut Sheet<'_>,
+    said: Vec<StepFile>,
+    nodes: &[Node],
+    mentions: &mut Vec<Mention>,
+) -> Vec<ChainStep> {
+    if said.len() > sheet.desk.limits.steps {
+        let most = sheet.desk.limits.steps;
+        sheet.error(
+            None,
+            format!("The chain has {} steps; {most} are allowed.", said.len()),
+            Some("Split it, or raise the limit.".to_owned()),
+        );
+        return Vec::new();
+    }
+    said.into_iter()
+        .enumerate()
+        .filter_map(|(index, said)| step(sheet, said, nodes.get(index), mentions, DEPTH))
+        .collect()
+}
+
+fn step(
+    sheet: &mut Sheet<'_>,
+    said: StepFile,
+    node: Option<&Node>,
+    mentions: &mut Vec<Mention>,
+    depth: usize,
+) -> Option<ChainStep> {
+    let at = node.map(|node| node.at);
+    let Some(depth) = depth.checked_sub(1) else {
+        let message = format!("Steps stand more than {DEPTH} deep in steps.");
+        sheet.error(at, message, None);
+        return None;
+    };
+    let name = said
+        .step_name
+        .or_else(|| said.prompt_id.clone())
+        .or_else(|| said.tool.clone());
+    let parallel = !said.parallel.is_empty();
+    let kind = match (said.prompt_id, said.tool, parallel) {
+        (Some(id), None, false) => prompt(sheet, id, node, mentions)?,
+        (None, Some(name), false) => {
+            if let Some(node) = node.and_then(|node| node.get("arguments")) {
+                given_texts(sheet, node, mentions);
+            }
+            StepKind::Tool {
+                name,
+                arguments: said.arguments,
+            }
+        }
+        (None, None, true) => {
+            let nodes = node.and_then(|node| node.get("parallel")).map(Node::items);
+            StepKind::Parallel(
+                said.parallel
+                    .into_iter()
+                    .enumerate()
+                    .filter_map(|(index, inner)| {
+                        let node = nodes.and_then(|nodes| nodes.get(index));
+                        step(sheet, inner, node, mentions, depth)
+                    })
+                    .collect(),
+            )
+        }
+        _ => {
+            sheet.error(
+                at,
+                "A step has exactly one of `promptId`, `tool` and `parallel`.".to_owned(),
+                None,
+            );
+            return None;
+        }
+    };
+    let otherwise = said.otherwise.and_then(|inner| {
+        let node = node.and_then(|node| node.get("otherwise"));
+        step(sheet, *inner, node, mentions, depth).map(Box::new)
+    });
+    if otherwise.is_some() && said.when.is_none() {
+        sheet.error(
+            at,
+            "`otherwise` needs a `when`.".to_owned(),
+            Some("Add `when: …` to the step.".to_owned()),
+        );
+    }
+    Some(ChainStep {
+        name: name.unwrap_or_else(|| "parallel".to_owned()),
+        kind,
+        when: said.when,
+        otherwise,
+        input: said.input_mapping,
+        output: outputs(said.output_mapping),
+        retries: said.retries,
+        gates: said.gates,
+        injection: said.injection,
+        delegation: Delegation {
+            model: said.subagent_model,
+            agent: said.agent_type,
+        },
+    })
+}
+
+fn prompt(
+    sheet: &mut Sheet<'_>,
+    id: String,
+    node: Option<&Node>,
+    mentions: &mut Vec<Mention>,
+) -> Option<StepKind> {
+    let at: Option<Place> = node
+        .and_then(|node| node.get("promptId"))
+        .or(node)
+        .map(|node| node.at);
+    if !names::is_id(&id) {
+        let message = format!("`{}` is no id of a prompt.", shorten(&id));
+        sheet.error(at, message, Some(GRAMMAR.to_owned()));
+        return None;
+    }
+    mentions.push(Mention {
+        what: Mentioned::Step,
+        name: id.clone(),
+        file: sheet.shown(&sheet.file),
+        at,
+    });
+    Some(StepKind::Prompt { id })
+}
+
+/// Notes the texts given to a tool that may be templates.
+fn given_texts(sheet: &Sheet<'_>, node: &Node, mentions: &mut Vec<Mention>) {
+    match &node.shape {
+        Shape::Text(text) if text.contains('{') => mentions.push(Mention {
+            what: Mentioned::GivenText,
+            name: text.clone(),
+            file: sheet.shown(&sheet.file),
+            at: Some(Place {
+                line: node.text_line(&sheet.source),
+                column: 1,
+            }),
+        }),
+        Shape::List(items) => items
+            .iter()
+            .for_each(|item| given_texts(sheet, item, mentions)),
+        Shape::Map(entries) => entries
+            .iter()
+            .for_each(|(_, node)| given_texts(sheet, node, mentions)),
+        _ => {}
+    }
+}
+
+/// The older form lets the value be anything, meaning the whole output.
+fn outputs(said: BTreeMap<String, Value>) -> BTreeMap<String, String> {
+    said.into_iter()
+        .map(|(name, part)| match part {
+            Value::String(part) => (name, part),
+            _ => (name, "output".to_owned()),
+        })
+        .collect()
+}

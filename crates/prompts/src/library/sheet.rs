@@ -1,0 +1,397 @@
+//! One file under the reader's eye: its tree, what is wrong with it, what belongs to it.
+//!
+//! Every format is read through a sheet, so that each problem has its place and no file outside
+//! the thing's own folder is ever opened.
+
+use std::fmt::Write as _;
+
+use regex::RegexBuilder;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Problem, Weight, names,
+    sentence::ended,
+    tree::{Fault, is_inner},
+    typed,
+    unit::Root,
+    yaml::{self, Node, Place, Shape},
+};
+use crate::{
+    model::{Kind, Origin},
+    options::Limits,
+};
+
+/// The most that a compiled pattern may take.
+const PATTERN_BYTES: usize = 2 * 1024 * 1024;
+
+/// The most patterns of one thing.
+const PATTERNS: usize = 500;
+
+/// What every reader needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Desk<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) limits: &'a Limits,
+}
+
+/// One file under the reader's eye.
+pub(crate) struct Sheet<'a> {
+    pub(crate) desk: Desk<'a>,
+    pub(crate) kind: Kind,
+    pub(crate) id: String,
+    /// The folder of the thing, in the tree; nothing outside it belongs to it.
+    pub(crate) folder: String,
+    /// Its main file, in that folder.
+    pub(crate) file: String,
+    pub(crate) source: String,
+    pub(crate) node: Node,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) files: usize,
+    patterns: usize,
+    hash: Sha256,
+}
+
+impl<'a> Sheet<'a> {
+    /// A sheet about a place that is not opened.
+    pub(crate) fn unread(desk: Desk<'a>, kind: Kind, place: &str) -> Self {
+        Self {
+            desk,
+            kind,
+            id: place.to_owned(),
+            folder: String::new(),
+            file: place.to_owned(),
+            source: String::new(),
+            node: Node {
+                at: Place::default(),
+                shape: Shape::Null,
+            },
+            problems: Vec::new(),
+            files: 1,
+            patterns: 0,
+            hash: Sha256::new(),
+        }
+    }
+
+    /// Opens a file without reading it as YAML.
+    pub(crate) fn plain(desk: Desk<'a>, kind: Kind, id: &str, folder: &str, file: &str) -> Self {
+        let mut sheet = Self {
+            id: id.to_owned(),
+            folder: folder.to_owned(),
+            ..Self::unread(desk, kind, file)
+        };
+        match desk.root.tree.read(folder, file, desk.limits.file_bytes) {
+            Ok(source) => {
+                sheet.add_to_hash(file, &source);
+                sheet.source = source;
+            }
+            Err(fault) => sheet.error(
+                None,
+                format!("`{file}` was not read: {fault}."),
+                Some(advice(&fault)),
+            ),
+        }
+        sheet
+    }
+
+    /// Opens a file of YAML. If it is none, that is a problem of the sheet.
+    pub(crate) fn open(desk: Desk<'a>, kind: Kind, id: &str, folder: &str, file: &str) -> Self {
+        let mut sheet = Self::plain(desk, kind, id, folder, file);
+        if sheet.is_good() {
+            let source = std::mem::take(&mut sheet.source);
+            if let Some(node) = sheet.parse(file, &source) {
+                sheet.node = node;
+            }
+            sheet.source = source;
+            if sheet.is_good() && !matches!(sheet.node.shape, Shape::Map(_)) {
+                sheet.error(
+                    None,
+                    "The file does not consist of names with values.".to_owned(),
+                    Some("Begin with `id:`, `name:` and `description:`.".to_owned()),
+                );
+            }
+        }
+        sheet
+    }
+
+    /// Reads YAML of this file or of one beside it.
+    pub(crate) fn parse(&mut self, file: &str, source: &str) -> Option<Node> {
+        match yaml::parse(source) {
+            Ok(node) => Some(node),
+            Err(broken) => {
+                let shown = self.shown(file);
+                self.put(
+                    Weight::Error,
+                    shown,
+                    broken.at,
+                    format!("The YAML can't be read: {}", ended(&broken.message)),
+                    Some("Check indentation, quotes and colons at this place.".to_owned()),
+                );
+                None
+            }
+        }
+    }
+
+    /// The whole tree as a type. Names that mean nothing are noted.
+    pub(crate) fn typed<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let node = std::mem::replace(
+            &mut self.node,
+            Node {
+                at: Place::default(),
+                shape: Shape::Null,
+            },
+        );
+        let file = self.file.clone();
+        let value = self.typed_part(&file, &node);
+        self.node = node;
+        value
+    }
+
+    /// Likewise for a part of this file or of one beside it.
+    pub(crate) fn typed_part<T: DeserializeOwned>(&mut self, file: &str, node: &Node) -> Option<T> {
+        let (value, unknown) = typed::read(node);
+        let shown = self.shown(file);
+        for name in unknown {
+            self.unknown_key(&shown, &name.name, name.at, name.known);
+        }
+        match value {
+            Ok(value) => Some(value),
+            Err(misfit) => {
+                self.put(
+                    Weight::Error,
+                    shown,
+                    misfit.at,
+                    format!("This does not fit: {}", ended(&misfit.message)),
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    /// Notes a name that means nothing.
+    pub(crate) fn unknown_key(&mut self, file: &str, name: &str, at: Place, known: &[&str]) {
+        let help = deliberate_core::nearest(name, known.iter().copied()).map_or_else(
+            || "Remove it, or put it into a comment.".to_owned(),
+            |near| format!("Did you mean `{near}`?"),
+        );
+        self.put(
+            Weight::Warning,
+            file.to_owned(),
+            Some(at),
+            format!("`{name}` means nothing here and is not used."),
+            Some(help),
+        );
+    }
+
+    /// The text of a file that belongs to the thing, named by a field.
+    pub(crate) fn beside(&mut self, name: &str) -> Result<String, Fault> {
+        let text = self
+            .desk
+            .root
+            .tree
+            .read(&self.folder, name, self.desk.limits.file_bytes)?;
+        self.files += 1;
+        self.add_to_hash(name, &text);
+        Ok(text)
+    }
+
+    /// Likewise; what goes wrong is a problem at the field's place. A missing file has the given
+    /// weight; one that must not be read is always an error.
+    pub(crate) fn beside_or_problem(
+        &mut self,
+        name: &str,
+        field: &str,
+        missing: Weight,
+    ) -> Option<String> {
+        self.beside(name)
+            .map_err(|fault| {
+                let at = self.node.get(field).map(|node| node.at);
+                let weight = match fault {
+                    Fault::Missing => missing,
+                    _ => Weight::Error,
+                };
+                let shown = self.shown(&self.file);
+                self.put(
+                    weight,
+                    shown,
+                    at,
+                    format!("`{field}` names `{name}`, which was not read: {fault}."),
+                    Some(advice(&fault)),
+                );
+            })
+            .ok()
+    }
+
+    /// Checks that the thing says what its folder or file says about its id, and returns the id
+    /// as it is written.
+    pub(crate) fn same_id(&mut self, said: &str, expected: &str) -> Option<String> {
+        let at = self.node.get("id").map(|node| node.at);
+        let last = said.rsplit('/').next().unwrap_or(said);
+        if !names::is_id(said) {
+            let message = format!("The id `{}` can't be used.", shorten(said));
+            self.error(at, message, Some(GRAMMAR.to_owned()));
+            return None;
+        }
+        if !last.eq_ignore_ascii_case(expected) {
+            let message = format!("The id is `{said}`, but the place is called `{expected}`.");
+            let help = format!("Write `id: {expected}`, or rename the place to `{last}`.");
+            self.error(at, message, Some(help));
+            return None;
+        }
+        Some(last.to_owned())
+    }
+
+    /// Checks that a field that can't be empty is not.
+    pub(crate) fn needs(&mut self, field: &str, value: &str) {
+        if value.trim().is_empty() {
+            let at = self.node.get(field).map(|node| node.at);
+            self.error(
+                at,
+                format!("`{field}` is missing or empty."),
+                Some(format!("Add a line `{field}: …`.")),
+            );
+        }
+    }
+
+    /// Checks a regular expression.
+    pub(crate) fn pattern(&mut self, weight: Weight, file: &str, pattern: &str, at: Place) {
+        self.patterns += 1;
+        if self.patterns > PATTERNS {
+            if self.patterns == PATTERNS + 1 {
+                let message = format!("There are more than {PATTERNS} patterns.");
+                self.error(Some(at), message, Some("Use fewer.".to_owned()));
+            }
+            return;
+        }
+        let built = RegexBuilder::new(pattern)
+            .size_limit(PATTERN_BYTES)
+            .dfa_size_limit(PATTERN_BYTES)
+            .build();
+        if let Err(error) = built {
+            let whole = error.to_string();
+            let last = whole.lines().last().unwrap_or_default();
+            let why = ended(last.strip_prefix("error: ").unwrap_or(last));
+            let shown = self.shown(file);
+            self.put(
+                weight,
+                shown,
+                Some(at),
+                format!("The pattern `{}` can't be used: {why}", shorten(pattern)),
+                Some("Patterns run in linear time: no look-around, no back-references.".to_owned()),
+            );
+        }
+    }
+
+    /// An error in the main file.
+    pub(crate) fn error(&mut self, at: Option<Place>, message: String, help: Option<String>) {
+        let shown = self.shown(&self.file);
+        self.put(Weight::Error, shown, at, message, help);
+    }
+
+    /// A warning about the main file.
+    pub(crate) fn warn(&mut self, at: Option<Place>, message: String, help: Option<String>) {
+        let shown = self.shown(&self.file);
+        self.put(Weight::Warning, shown, at, message, help);
+    }
+
+    pub(crate) fn put(
+        &mut self,
+        weight: Weight,
+        file: String,
+        at: Option<Place>,
+        message: String,
+        help: Option<String>,
+    ) {
+        self.problems.push(Problem {
+            weight,
+            file,
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
+            kind: self.kind,
+            id: self.id.clone(),
+            message,
+            help,
+            last_good_kept: false,
+        });
+    }
+
+    /// Whether nothing is wrong that keeps the thing from being used.
+    pub(crate) fn is_good(&self) -> bool {
+        self.problems
+            .iter()
+            .all(|problem| problem.weight != Weight::Error)
+    }
+
+    /// How people name a file of the thing.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        self.desk.root.named(&join(&self.folder, file))
+    }
+
+    /// Where the thing came from.
+    pub(crate) fn origin(&self) -> Origin {
+        let mut hash = String::with_capacity(64);
+        for byte in self.hash.clone().finalize() {
+            // Writing to a string can't fail.
+            let _ = write!(hash, "{byte:02x}");
+        }
+        Origin {
+            layer: self.desk.root.layer,
+            file: self.shown(&self.file),
+            hash,
+        }
+    }
+
+    pub(crate) fn add_to_hash(&mut self, name: &str, text: &str) {
+        self.hash.update(name.as_bytes());
+        self.hash.update([0]);
+        self.hash.update(text.len().to_le_bytes());
+        self.hash.update(text.as_bytes());
+    }
+
+    /// Whether a name leads to an ordinary file in the thing's folder.
+    pub(crate) fn has_file(&self, name: &str) -> bool {
+        is_inner(name)
+            && self.desk.root.tree.look(&join(&self.folder, name)) == Some(super::tree::What::File)
+    }
+}
+
+/// What an id looks like.
+pub(crate) const GRAMMAR: &str =
+    "Use letters, digits, `_` and `-`, at most 100, not beginning with `-`.";
+
+/// Two paths of a tree as one.
+pub(crate) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
+
+/// The beginning of a text that someone else wrote.
+pub(crate) fn shorten(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(80)
+        .filter(|it| !it.is_control())
+        .collect();
+    if text.chars().count() > 80 {
+        short.push('…');
+    }
+    short
+}
+
+pub(crate) fn advice(fault: &Fault) -> String {
+    match fault {
+        Fault::Missing => "Create the file, or correct its name.",
+        Fault::NotAFile => "Put an ordinary file there.",
+        Fault::Outside => {
+            "Files must lie in the thing's own folder: a relative name without `..`, no link that leads out."
+        }
+        Fault::TooLong(_) => "Shorten it, or raise the limit.",
+        Fault::NotText => "Save it as UTF-8.",
+        Fault::Io(_) => "Check its permissions.",
+    }
+    .to_owned()
+}

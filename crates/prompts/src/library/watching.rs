@@ -1,0 +1,283 @@
+//! Sees that files changed. What that means is the shelf's business.
+//!
+//! Folders that are there are watched with all below them; for those that are not there yet, the
+//! nearest folder above is. If nothing can be watched, everything is read again now and then.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Weak, mpsc},
+    time::{Duration, Instant, SystemTime},
+};
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::{Problem, Weight, roots, shelf::Shelf};
+use crate::{model::Kind, options::Places};
+
+/// How long files must be at rest.
+const REST: Duration = Duration::from_millis(100);
+
+/// How long is waited for that at the most: files that never rest are read all the same.
+const RESTLESS: Duration = Duration::from_millis(500);
+
+/// How often everything is read again if nothing can be watched.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// The most folders above one that does not exist.
+const UP: usize = 64;
+
+/// What a problem with watching is filed under.
+pub(crate) const NAME: &str = "(watching)";
+
+/// What the watching thread is told.
+pub(crate) enum Ask {
+    /// A file changed.
+    Event(notify::Result<Event>),
+    /// Folders may have come or gone.
+    Look,
+    /// Enough.
+    Stop,
+}
+
+/// Watches until it is told to stop or the shelf is gone.
+pub(crate) fn watch(
+    shelf: &Weak<Shelf>,
+    places: &Places,
+    since: SystemTime,
+    ask: &mpsc::Sender<Ask>,
+    asked: &mpsc::Receiver<Ask>,
+) {
+    let sender = ask.clone();
+    let made = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        // Reading is no change, and we read ourselves.
+        if event.as_ref().is_ok_and(|event| event.kind.is_access()) {
+            return;
+        }
+        // Without anyone to hear it, nothing is lost.
+        let _ = sender.send(Ask::Event(event));
+    });
+    let mut eyes = match made {
+        Ok(watcher) => Some(Eyes {
+            watcher,
+            on: BTreeMap::new(),
+        }),
+        Err(error) => {
+            blind(shelf, &error.to_string());
+            None
+        }
+    };
+    if let Some(seeing) = &mut eyes {
+        seeing.look(shelf, places);
+        // Something may have changed between the first reading and now.
+        let mut paths = Vec::new();
+        for (folder, deep) in &seeing.on {
+            newer(folder, since, *deep, UP, &mut paths);
+        }
+        if let Some(shelf) = shelf.upgrade().filter(|_| !paths.is_empty()) {
+            shelf.touch(&paths);
+        }
+    }
+    loop {
+        let sees = eyes.as_ref().is_some_and(|eyes| !eyes.on.is_empty());
+        let told = if sees {
+            asked
+                .recv()
+                .map_err(|_| mpsc::RecvTimeoutError::Disconnected)
+        } else {
+            asked.recv_timeout(LOOK_AGAIN)
+        };
+        let Some(shelf_now) = shelf.upgrade() else {
+            return;
+        };
+        match told {
+            Ok(Ask::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            Ok(Ask::Look) => {}
+            Ok(Ask::Event(first)) => {
+                let mut seen = Seen::default();
+                seen.add(first);
+                let go_on = seen.gather(asked);
+                if seen.lost {
+                    shelf_now.reload();
+                } else if !seen.paths.is_empty() {
+                    let paths: Vec<PathBuf> = seen.paths.into_iter().collect();
+                    shelf_now.touch(&paths);
+                }
+                if !go_on {
+                    return;
+                }
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                shelf_now.reload();
+            }
+        }
+        drop(shelf_now);
+        if let Some(seeing) = &mut eyes
+            && seeing.look(shelf, places)
+            && let Some(shelf) = shelf.upgrade()
+        {
+            // What was made before the folder was watched was not seen.
+            shelf.reload();
+        }
+    }
+}
+
+/// What changed since then, in a folder and those below it.
+fn newer(folder: &Path, since: SystemTime, deep: bool, depth: usize, paths: &mut Vec<PathBuf>) {
+    let is_newer = |path: &Path| {
+        path.symlink_metadata()
+            .and_then(|about| about.modified())
+            .is_ok_and(|at| at >= since)
+    };
+    if is_newer(folder) {
+        paths.push(folder.to_path_buf());
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+        if is_folder && deep {
+            newer(&entry.path(), since, deep, depth, paths);
+        } else if !is_folder && is_newer(&entry.path()) {
+            paths.push(entry.path());
+        }
+    }
+}
+
+/// What was seen since files were last at rest. Every path counts, also one that came and went:
+/// what was read in between must be read again.
+#[derive(Default)]
+struct Seen {
+    paths: BTreeSet<PathBuf>,
+    /// Whether something may have been missed.
+    lost: bool,
+}
+
+impl Seen {
+    fn add(&mut self, event: notify::Result<Event>) {
+        match event {
+            Ok(event) if event.need_rescan() => self.lost = true,
+            Ok(event) => self.paths.extend(event.paths),
+            Err(_) => self.lost = true,
+        }
+    }
+
+    /// Adds what follows until files are at rest. False if it is enough for good.
+    fn gather(&mut self, asked: &mpsc::Receiver<Ask>) -> bool {
+        let end = Instant::now() + RESTLESS;
+        while Instant::now() < end {
+            match asked.recv_timeout(REST) {
+                Ok(Ask::Event(event)) => self.add(event),
+                Ok(Ask::Look) => {}
+                Ok(Ask::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return false,
+                Err(mpsc::RecvTimeoutError::Timeout) => break,
+            }
+        }
+        true
+    }
+}
+
+struct Eyes {
+    watcher: RecommendedWatcher,
+    on: BTreeMap<PathBuf, bool>,
+}
+
+impl Eyes {
+    /// Watches what is there now and no more what is gone. Returns whether there is something new.
+    fn look(&mut self, shelf: &Weak<Shelf>, places: &Places) -> bool {
+        let wanted = wanted(places);
+        let stale: Vec<PathBuf> = self
+            .on
+            .iter()
+            .filter(|(path, deep)| wanted.get(*path) != Some(deep))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in stale {
+            self.on.remove(&path);
+            // A folder that is gone is no longer watched anyway.
+            let _ = self.watcher.unwatch(&path);
+        }
+        let mut new = false;
+        let mut failure = None;
+        for (path, deep) in wanted {
+            if self.on.contains_key(&path) {
+                continue;
+            }
+            let mode = if deep {
+                RecursiveMode::Recursive
+            } else {
+                RecursiveMode::NonRecursive
+            };
+            match self.watcher.watch(&path, mode) {
+                Ok(()) => {
+                    self.on.insert(path, deep);
+                    new = true;
+                }
+                Err(error) => failure = Some(error.to_string()),
+            }
+        }
+        if let Some(why) = failure {
+            blind(shelf, &why);
+        }
+        new
+    }
+}
+
+/// The folders to watch, and whether with all below them.
+fn wanted(places: &Places) -> BTreeMap<PathBuf, bool> {
+    let mut all = BTreeMap::new();
+    for kind in roots::KINDS {
+        let candidates = roots::candidates(places, kind);
+        for candidate in &candidates {
+            if let Some(above) = candidate.parent().and_then(nearest) {
+                all.entry(above).or_insert(false);
+            }
+        }
+        if let Some(root) = candidates
+            .iter()
+            .find(|it| it.is_dir())
+            .and_then(|it| it.canonicalize().ok())
+        {
+            all.insert(root, true);
+        }
+    }
+    let settings = [places.workspace.clone(), places.workspace.join("resources")];
+    for folder in settings.iter().filter_map(|folder| nearest(folder)) {
+        all.entry(folder).or_insert(false);
+    }
+    all
+}
+
+/// The folder, or the nearest one above it that is there.
+fn nearest(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .take(UP)
+        .map(|it| {
+            if it.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                it
+            }
+        })
+        .find(|it| it.is_dir())
+        .and_then(|it| it.canonicalize().ok())
+}
+
+fn blind(shelf: &Weak<Shelf>, why: &str) {
+    tracing::warn!(why, "files of the library can't be watched");
+    if let Some(shelf) = shelf.upgrade() {
+        shelf.set_blind(Some(Problem {
+            weight: Weight::Warning,
+            file: NAME.to_owned(),
+            line: None,
+            column: None,
+            kind: Kind::Prompt,
+            id: String::new(),
+            message: format!("Changed files are not noticed by themselves: {why}."),
+            help: Some("Raise the system's limit on watches, or reload by hand.".to_owned()),
+            last_good_kept: false,
+        }));
+    }
+}

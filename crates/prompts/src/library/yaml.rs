@@ -1,0 +1,284 @@
+//! YAML as a tree that remembers where each part stands.
+//!
+//! Files come from anyone: what is parsed is bounded, and an alias bomb is refused before it
+//! unfolds. Knows nothing of what the files mean.
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Number, Value};
+use serde_saphyr::{Location, Spanned};
+
+/// Where something stands in its file; both count from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl From<Location> for Place {
+    fn from(location: Location) -> Self {
+        Self {
+            line: u32::try_from(location.line()).unwrap_or(u32::MAX),
+            column: u32::try_from(location.column()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// One part of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) at: Place,
+    pub(crate) shape: Shape,
+}
+
+/// What it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Shape {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// The name of a part.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) at: Place,
+    pub(crate) name: String,
+}
+
+/// Why a file is not YAML.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) at: Option<Place>,
+    pub(crate) message: String,
+}
+
+/// Reads a file. An empty one is null.
+pub(crate) fn parse(source: &str) -> Result<Node, Broken> {
+    serde_saphyr::from_str_with_options(source, options(source.len())).map_err(|error| Broken {
+        at: error
+            .location()
+            .filter(|location| *location != Location::UNKNOWN)
+            .map(Place::from),
+        message: sentence(&error),
+    })
+}
+
+/// Enough for any file that a person writes, and for none that was made to unfold.
+fn options(bytes: usize) -> serde_saphyr::Options {
+    let budget = serde_saphyr::budget! {
+        max_events: 100_000,
+        max_nodes: 50_000,
+        max_depth: 64,
+        max_aliases: 200,
+        max_anchors: 200,
+        max_documents: 1,
+        max_merge_keys: 200,
+        max_total_scalar_bytes: bytes.saturating_mul(4).saturating_add(4096),
+    };
+    let mut limits = serde_saphyr::options::AliasLimits::default();
+    limits.max_total_replayed_events = 10_000;
+    limits.max_replay_stack_depth = 8;
+    serde_saphyr::options! {
+        budget: budget,
+        alias_limits: limits,
+        strict_booleans: true,
+        emit_comments: false,
+        with_snippet: false,
+    }
+}
+
+/// What the reader says, without the place, which is told beside it.
+fn sentence(error: &serde_saphyr::Error) -> String {
+    let whole = error.without_snippet().to_string();
+    let first = whole.lines().next().unwrap_or_default();
+    let plain = first
+        .rsplit_once(" at line ")
+        .map_or(first, |(before, _)| before);
+    in_our_words(plain.trim().trim_end_matches([',', ':', '.', ' ']))
+}
+
+/// What the reader says about its own settings means nothing to who wrote the file.
+pub(crate) fn in_our_words(said: &str) -> String {
+    const TWICE: &str = "duplicate mapping key";
+    if said.contains("budget breached") || said.contains("alias replay") {
+        return "it is too long, too deep, or refers to its own parts too often".to_owned();
+    }
+    if let Some((_, rest)) = said.split_once(TWICE) {
+        let rest = rest.split(", set ").next().unwrap_or_default();
+        let name = rest.trim_start_matches([':', ' ']);
+        return if name.is_empty() {
+            "a name is there twice".to_owned()
+        } else {
+            format!("the name `{name}` is there twice")
+        };
+    }
+    said.to_owned()
+}
+
+impl Node {
+    /// The part with this name, if this is a map that has it.
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// Likewise, with its name.
+    pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Self)> {
+        match &self.shape {
+            Shape::Map(entries) => entries
+                .iter()
+                .find(|(key, _)| key.name == name)
+                .map(|(key, node)| (key, node)),
+            _ => None,
+        }
+    }
+
+    /// The parts of a list; none if it is not one.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.shape {
+            Shape::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The named parts of a map; none if it is not one.
+    pub(crate) fn entries(&self) -> &[(Key, Self)] {
+        match &self.shape {
+            Shape::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The text, if it is text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.shape {
+            Shape::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same as JSON, without places.
+    pub(crate) fn json(&self) -> Value {
+        match &self.shape {
+            Shape::Null => Value::Null,
+            Shape::Bool(it) => Value::Bool(*it),
+            Shape::Number(it) => Value::Number(it.clone()),
+            Shape::Text(it) => Value::String(it.clone()),
+            Shape::List(items) => items.iter().map(Self::json).collect(),
+            Shape::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|(key, node)| (key.name.clone(), node.json()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The line on which a text begins: a block begins below its `|`.
+    pub(crate) fn text_line(&self, source: &str) -> u32 {
+        let line = source
+            .lines()
+            .nth(usize::try_from(self.at.line.saturating_sub(1)).unwrap_or(0))
+            .unwrap_or_default();
+        let before = usize::try_from(self.at.column.saturating_sub(1)).unwrap_or(0);
+        match line.chars().nth(before) {
+            Some('|' | '>') => self.at.line.saturating_add(1),
+            _ => self.at.line.max(1),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = Spanned::<Shape>::deserialize(deserializer)?;
+        Ok(Self {
+            at: found.referenced.into(),
+            shape: found.value,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShapeVisitor)
+    }
+}
+
+struct ShapeVisitor;
+
+impl<'de> Visitor<'de> for ShapeVisitor {
+    type Value = Shape;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, it: bool) -> Result<Shape, E> {
+        Ok(Shape::Bool(it))
+    }
+
+    fn visit_i64<E>(self, it: i64) -> Result<Shape, E> {
+        Ok(Shape::Number(it.into()))
+    }
+
+    fn visit_u64<E>(self, it: u64) -> Result<Shape, E> {
+        Ok(Shape::Number(it.into()))
+    }
+
+    fn visit_f64<E>(self, it: f64) -> Result<Shape, E> {
+        Ok(Number::from_f64(it).map_or_else(|| Shape::Text(it.to_string()), Shape::Number))
+    }
+
+    fn visit_i128<E>(self, it: i128) -> Result<Shape, E> {
+        Ok(Shape::Text(it.to_string()))
+    }
+
+    fn visit_u128<E>(self, it: u128) -> Result<Shape, E> {
+        Ok(Shape::Text(it.to_string()))
+    }
+
+    fn visit_str<E>(self, it: &str) -> Result<Shape, E> {
+        Ok(Shape::Text(it.to_owned()))
+    }
+
+    fn visit_string<E>(self, it: String) -> Result<Shape, E> {
+        Ok(Shape::Text(it))
+    }
+
+    fn visit_unit<E>(self) -> Result<Shape, E> {
+        Ok(Shape::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Shape, E> {
+        Ok(Shape::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<Shape, D::Error> {
+        Shape::deserialize(inner)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Shape::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            let name = Key {
+                at: key.referenced.into(),
+                name: key.value,
+            };
+            entries.push((name, map.next_value()?));
+        }
+        Ok(Shape::Map(entries))
+    }
+}

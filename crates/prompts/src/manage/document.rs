@@ -1,0 +1,265 @@
+//! A YAML file that is changed name by name. Lines that no change touches stay as they are, with
+//! their comments; only where that does not work out is the whole file written anew.
+//!
+//! Whatever is written is read back and compared, so that a file always says what was meant.
+
+use crate::library::in_our_words;
+use serde_json::{Map, Value};
+
+/// Why a file can't be changed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("the YAML can't be read: {0}")]
+    Broken(String),
+    #[error("the file does not consist of names with values")]
+    NoNames,
+    #[error("the value of `{0}` can't be written as YAML")]
+    Unwritable(String),
+}
+
+/// A YAML file under change.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Document {
+    text: String,
+    values: Map<String, Value>,
+}
+
+impl Document {
+    /// Reads a file; an empty one has no names.
+    pub(super) fn read(text: &str) -> Result<Self, Unusable> {
+        let values = match parse(text).map_err(Unusable::Broken)? {
+            Value::Object(values) => values,
+            Value::Null => Map::new(),
+            _ => return Err(Unusable::NoNames),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            values,
+        })
+    }
+
+    /// What a name has.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The text that a name has.
+    pub(super) fn text_of(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
+    }
+
+    /// The file as it is now.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Gives a name a value.
+    pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), Unusable> {
+        if self.values.get(name) == Some(&value) {
+            return Ok(());
+        }
+        let block = block(name, &value)?;
+        self.values.insert(name.to_owned(), value);
+        let changed = replaced(&self.text, name, Some(&block));
+        self.settle(changed)
+    }
+
+    /// Takes a name away.
+    pub(super) fn remove(&mut self, name: &str) -> Result<(), Unusable> {
+        if self.values.shift_remove(name).is_none() {
+            return Ok(());
+        }
+        let changed = replaced(&self.text, name, None);
+        self.settle(changed)
+    }
+
+    /// Takes the changed text if it says what it should, else writes everything anew.
+    fn settle(&mut self, changed: String) -> Result<(), Unusable> {
+        let says = parse(&changed).unwrap_or(Value::Bool(false));
+        let meant = if self.values.is_empty() && says.is_null() {
+            Value::Null
+        } else {
+            Value::Object(self.values.clone())
+        };
+        self.text = if says == meant {
+            changed
+        } else {
+            self.values
+                .iter()
+                .map(|(name, value)| block(name, value))
+                .collect::<Result<String, _>>()?
+        };
+        Ok(())
+    }
+}
+
+/// Reads YAML from anyone: an alias bomb is refused before it unfolds.
+pub(super) fn parse(text: &str) -> Result<Value, String> {
+    let budget = serde_saphyr::budget! {
+        max_events: 100_000,
+        max_nodes: 50_000,
+        max_depth: 64,
+        max_aliases: 200,
+        max_anchors: 200,
+        max_documents: 1,
+        max_merge_keys: 200,
+        max_total_scalar_bytes: text.len().saturating_mul(4).saturating_add(4096),
+    };
+    let mut limits = serde_saphyr::options::AliasLimits::default();
+    limits.max_total_replayed_events = 10_000;
+    limits.max_replay_stack_depth = 8;
+    let options = serde_saphyr::options! {
+        budget: budget,
+        alias_limits: limits,
+        strict_booleans: true,
+        emit_comments: false,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let whole = error.without_snippet().to_string();
+        in_our_words(whole.lines().next().unwrap_or_default())
+    })
+}
+
+/// The lines that give a name a value.
+fn block(name: &str, value: &Value) -> Result<String, Unusable> {
+    let meant = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
+    let options = serde_saphyr::ser_options! {
+        folded_wrap_chars: 1_000_000_000,
+        compact_list_indent: false,
+    };
+    let pretty = serde_saphyr::to_string_with_options(&meant, options).ok();
+    let plain = || format!("{}: {value}\n", Value::from(name));
+    let mut candidates = pretty
+        .into_iter()
+        .map(with_end)
+        .chain(std::iter::once_with(plain));
+    candidates
+        .find(|text| parse(text).is_ok_and(|says| says == meant))
+        .ok_or_else(|| Unusable::Unwritable(name.to_owned()))
+}
+
+fn with_end(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// The text with the lines of a name replaced, or taken out, or added at the end.
+fn replaced(text: &str, name: &str, block: Option<&str>) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let Some(begin) = lines.iter().position(|line| names(line, name)) else {
+        let mut whole = text.to_owned();
+        if !whole.is_empty() && !whole.ends_with('\n') {
+            whole.push('\n');
+        }
+        whole.push_str(block.unwrap_or_default());
+        return whole;
+    };
+    let rest = lines.iter().skip(begin + 1);
+    let own = rest.clone().take_while(|line| !is_outer(line)).count();
+    // Comments and blank lines before the next name belong to that one.
+    let given_back = rest
+        .take(own)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .take_while(|line| line.trim().is_empty() || line.starts_with('#'))
+        .count();
+    let end = begin + 1 + own - given_back;
+    let before: String = lines.iter().take(begin).copied().collect();
+    let after: String = lines.iter().skip(end).copied().collect();
+    format!("{before}{}{after}", block.unwrap_or_default())
+}
+
+fn names(line: &str, name: &str) -> bool {
+    let rest = line.strip_prefix(name).or_else(|| {
+        let quote = line.chars().next().filter(|it| matches!(it, '"' | '\''))?;
+        line.strip_prefix(quote)?
+            .strip_prefix(name)?
+            .strip_prefix(quote)
+    });
+    rest.is_some_and(|rest| rest.trim_start_matches(' ').starts_with(':'))
+}
+
+/// Whether a line begins something at the outermost level.
+fn is_outer(line: &str) -> bool {
+    line.chars()
+        .next()
+        .is_some_and(|first| !first.is_whitespace() && !matches!(first, '#' | '-' | ']' | '}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const FILE: &str = "\
+# about
+id: x
+name: Old # here
+# of the list
+arguments:
+- {name: a}
+- name: b
+description: |
+  two
+  lines
+
+# at the end
+category: c
+";
+
+    #[test]
+    fn only_the_lines_of_the_changed_name_change() {
+        let mut document = Document::read(FILE).unwrap();
+        document.set("description", json!("one")).unwrap();
+        let text = document.into_text();
+        assert_eq!(text, FILE.replace("|\n  two\n  lines\n", "one\n"));
+        let mut document = Document::read(FILE).unwrap();
+        document.remove("arguments").unwrap();
+        document.set("extra", json!([1, { "a": "b: c" }])).unwrap();
+        let text = document.into_text();
+        assert!(text.contains("# of the list\ndescription: |"), "{text}");
+        assert_eq!(
+            parse(&text).unwrap(),
+            json!({ "id": "x", "name": "Old", "description": "two\nlines\n", "category": "c",
+                    "extra": [1, { "a": "b: c" }] })
+        );
+    }
+
+    #[test]
+    fn a_file_of_another_shape_is_written_anew() {
+        let mut document = Document::read("{id: x, name: Old,\n description: d}").unwrap();
+        document.set("name", json!("New")).unwrap();
+        assert_eq!(
+            parse(&document.into_text()).unwrap(),
+            json!({ "id": "x", "name": "New", "description": "d" })
+        );
+        let mut document = Document::read("a: &it [1]\nb: *it\n").unwrap();
+        document.set("a", json!(2)).unwrap();
+        assert_eq!(
+            parse(&document.into_text()).unwrap(),
+            json!({ "a": 2, "b": [1] })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_set_is_read(text in any::<String>(), other in "[ -~\n\t]{0,80}", key in "[a-zA-Z ]{1,8}") {
+            let mut document = Document::read(FILE).unwrap();
+            let value = json!([{ key: text, "b": other }, text, other]);
+            match document.set("arguments", value.clone()) {
+                Ok(()) => {
+                    let read = parse(&document.into_text()).unwrap();
+                    prop_assert_eq!(&read["arguments"], &value);
+                    prop_assert_eq!(&read["name"], &json!("Old"));
+                }
+                Err(error) => prop_assert!(matches!(error, Unusable::Unwritable(_))),
+            }
+        }
+    }
+}

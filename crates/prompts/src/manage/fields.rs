@@ -1,0 +1,268 @@
+//! The names that a call may give beside the declared ones: what a thing consists of, and what an
+//! action takes. A name that means nothing is an error that says which was meant.
+
+use deliberate_core::nearest;
+use deliberate_toolkit::ToolError;
+use serde_json::{Map, Value};
+
+use super::{
+    failure::refused,
+    place::shown,
+    request::{Action, ResourceType},
+};
+use crate::model::Kind;
+
+const PROMPT: &[&str] = &[
+    "name",
+    "description",
+    "category",
+    "user_message_template",
+    "system_message",
+    "arguments",
+    "chain_steps",
+    "tools",
+    "gate_configuration",
+    "injection",
+    "register_with_mcp",
+    "subagent_model",
+    "agent_type",
+    "execution_hint",
+];
+
+const GATE: &[&str] = &[
+    "name",
+    "description",
+    "guidance",
+    "type",
+    "gate_type",
+    "severity",
+    "enforcement_mode",
+    "pass_criteria",
+    "activation",
+    "retry_config",
+    "evaluation",
+];
+
+const METHODOLOGY: &[&str] = &[
+    "name",
+    "description",
+    "type",
+    "version_label",
+    "enabled",
+    "system_prompt_guidance",
+    "phases",
+    "methodology_gates",
+    "gates",
+    "execution_steps",
+    "quality_indicators",
+    "judge_prompt",
+    "tool_descriptions",
+    "template_suggestions",
+    "methodology_elements",
+    "argument_suggestions",
+    "execution_type_enhancements",
+    "template_enhancements",
+    "execution_flow",
+];
+
+const STYLE: &[&str] = &[
+    "name",
+    "description",
+    "guidance",
+    "priority",
+    "enabled",
+    "enhancement_mode",
+    "activation",
+    "compatible_frameworks",
+];
+
+/// What an action takes beside what a thing consists of.
+const fn switches(action: Action) -> &'static [&'static str] {
+    match action {
+        Action::List => &[
+            "search_query",
+            "detail",
+            "enabled_only",
+            "offset",
+            "category",
+        ],
+        Action::Inspect => &["detail"],
+        Action::Create => &["skip_version", "reason"],
+        Action::Update => &[
+            "skip_version",
+            "reason",
+            "section",
+            "section_content",
+            "chain_step_operation",
+            "chain_step_index",
+            "chain_step_data",
+            "chain_step_order",
+            "index",
+            "data",
+            "order",
+        ],
+        Action::Delete | Action::Rollback | Action::Compare | Action::History | Action::Clear => {
+            &["reason", "detail"]
+        }
+        Action::Switch => &["persist", "reason"],
+        Action::Guide => &["topic", "goal"],
+        Action::Reload => &["reason"],
+        Action::AnalyzeType | Action::AnalyzeGates => &[],
+    }
+}
+
+/// What a thing of a kind consists of.
+pub(super) const fn of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Prompt => PROMPT,
+        Kind::Gate => GATE,
+        Kind::Methodology => METHODOLOGY,
+        Kind::Style => STYLE,
+        Kind::Script => &[],
+    }
+}
+
+/// Checks every name, and spells it the usual way.
+pub(super) fn checked(
+    given: Map<String, Value>,
+    about: ResourceType,
+    action: Action,
+) -> Result<Map<String, Value>, ToolError> {
+    let content = match (about.kind(), action) {
+        (Some(kind), Action::Create | Action::Update) => of(kind),
+        (None, Action::Create) => &["name", "description"],
+        (None, _) => &["name"],
+        _ => &[],
+    };
+    let known: Vec<&str> = content.iter().chain(switches(action)).copied().collect();
+    let mut checked = Map::new();
+    for (name, value) in given {
+        let usual = snake(&name);
+        let usual = other_name(about, &usual).unwrap_or(&usual);
+        if !known.contains(&usual) {
+            return Err(unknown(&name, usual, about, action, &known));
+        }
+        if !value.is_null() {
+            checked.insert(usual.to_owned(), value);
+        }
+    }
+    Ok(checked)
+}
+
+/// Names that mean the same as another.
+fn other_name(about: ResourceType, name: &str) -> Option<&'static str> {
+    match (about.kind(), name) {
+        (Some(Kind::Methodology), "processing_steps") => Some("phases"),
+        (Some(Kind::Methodology), "framework_gates") => Some("methodology_gates"),
+        (Some(Kind::Methodology), "framework_elements") => Some("methodology_elements"),
+        (Some(Kind::Prompt), "gates") => Some("gate_configuration"),
+        (Some(Kind::Prompt), "content" | "template") => Some("user_message_template"),
+        _ => None,
+    }
+}
+
+fn unknown(
+    given: &str,
+    usual: &str,
+    about: ResourceType,
+    action: Action,
+    known: &[&str],
+) -> ToolError {
+    let own = about.kind().map_or(&[][..], of);
+    let elsewhere = [Kind::Prompt, Kind::Gate, Kind::Methodology, Kind::Style]
+        .into_iter()
+        .find(|kind| of(*kind).contains(&usual));
+    let hint = match (own.contains(&usual), nearest(usual, known.iter().copied())) {
+        (true, _) => "It is for create and update.".to_owned(),
+        (false, Some(near)) => format!("Did you mean `{near}`?"),
+        (false, None) => elsewhere.map_or_else(
+            || {
+                if known.is_empty() {
+                    "It takes nothing more.".to_owned()
+                } else {
+                    format!("Known are: {}.", known.join(", "))
+                }
+            },
+            |kind| format!("It belongs to a {}.", kind.as_str()),
+        ),
+    };
+    refused(
+        format!(
+            "`{}` means nothing to {}; nothing was changed.",
+            shown(given),
+            action.as_str()
+        ),
+        hint,
+    )
+}
+
+/// `userMessageTemplate` as `user_message_template`.
+pub(super) fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len());
+    for letter in name.chars().take(200) {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// `prompt_id` as `promptId`.
+pub(super) fn camel(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    let mut upper = false;
+    for letter in name.chars() {
+        if letter == '_' && !camel.is_empty() {
+            upper = true;
+        } else if std::mem::take(&mut upper) {
+            camel.push(letter.to_ascii_uppercase());
+        } else {
+            camel.push(letter);
+        }
+    }
+    camel
+}
+
+/// The text of a field; `None` if it was not given.
+pub(super) fn text<'f>(
+    fields: &'f Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'f str>, ToolError> {
+    match fields.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(refused(
+            format!("`{name}` must be text, got {}.", shown(&other.to_string())),
+            "Write it in quotes.",
+        )),
+    }
+}
+
+/// Whether a switch is on.
+pub(super) fn is_on(fields: &Map<String, Value>, name: &str) -> Result<bool, ToolError> {
+    match fields.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(on)) => Ok(*on),
+        Some(Value::String(word)) if word == "true" => Ok(true),
+        Some(Value::String(word)) if word == "false" => Ok(false),
+        Some(other) => Err(refused(
+            format!(
+                "`{name}` must be true or false, got {}.",
+                shown(&other.to_string())
+            ),
+            "Write true or false.",
+        )),
+    }
+}
+
+/// A list or an object, also one that came as JSON in a text.
+pub(super) fn unfolded(value: &Value) -> Value {
+    if let Value::String(text) = value
+        && text.trim_start().starts_with(['[', '{'])
+        && let Ok(inner) = serde_json::from_str(text)
+    {
+        return inner;
+    }
+    value.clone()
+}

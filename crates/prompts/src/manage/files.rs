@@ -1,0 +1,249 @@
+//! The files of one thing: read with bounds, written so that a crash leaves either the old ones or
+//! the new ones, never half a file. Knows nothing of what they mean.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use deliberate_toolkit::ToolError;
+
+use super::failure::{failed, on_disk};
+
+/// Texts by their names in the thing's folder, with `/`.
+pub(super) type Files = BTreeMap<String, String>;
+
+/// The most files that one thing may have.
+const MOST_FILES: usize = 200;
+
+/// The most bytes of one thing.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What the name of a file that is being written begins with.
+const UNFINISHED: &str = ".deliberate-tmp-";
+
+/// The files of a folder that hold text: its own ones, and those below the given subfolders, or
+/// below all of them if none are given. Hidden ones, links and what is not text is left alone.
+pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<Files, ToolError> {
+    let mut files = Files::new();
+    let mut bytes = 0_usize;
+    let mut waiting = vec![(folder.to_path_buf(), String::new(), 0_usize)];
+    while let Some((here, prefix, depth)) = waiting.pop() {
+        let entries = fs::read_dir(&here).map_err(|error| on_disk("read", &here, &error))?;
+        for entry in entries.filter_map(Result::ok) {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let path = format!("{prefix}{name}");
+            let wanted = depth > 0 || only.is_none_or(|only| only.contains(&name.as_str()));
+            if name.starts_with('.') {
+                continue;
+            }
+            if kind.is_dir() && wanted && depth < 8 {
+                waiting.push((entry.path(), format!("{path}/"), depth + 1));
+            } else if kind.is_file()
+                && let Some(text) = read_text(&entry.path(), MOST_BYTES as u64)?
+            {
+                bytes = bytes.saturating_add(text.len());
+                files.insert(path, text);
+            }
+            if files.len() > MOST_FILES || bytes > MOST_BYTES {
+                return Err(failed(
+                    "LimitReached",
+                    format!("The folder holds more than {MOST_FILES} files or {MOST_BYTES} bytes."),
+                    Some("Change it by hand, or take out what does not belong to it.".to_owned()),
+                ));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The text of a file; nothing if it is not there, too long, or not text.
+pub(super) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolError> {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    match read {
+        Ok(_) if bytes.len() as u64 > most => Ok(None),
+        Ok(_) => Ok(String::from_utf8(bytes).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(on_disk("read", path, &error)),
+    }
+}
+
+/// Makes folders one by one below one that is there. None of them may be a link: a link could lead
+/// anywhere.
+pub(super) fn make_folders<'p>(
+    below: &Path,
+    parts: impl IntoIterator<Item = &'p str>,
+) -> Result<PathBuf, ToolError> {
+    let mut here = below.to_path_buf();
+    for part in parts {
+        here.push(part);
+        match fs::symlink_metadata(&here) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(in_the_way(part)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir(&here).map_err(|error| on_disk("make", &here, &error))?;
+            }
+            Err(error) => return Err(on_disk("look at", &here, &error)),
+        }
+    }
+    Ok(here)
+}
+
+pub(super) fn in_the_way(part: &str) -> ToolError {
+    failed(
+        "Outside",
+        format!("`{part}` is a link or a file where a folder is needed; nothing was written."),
+        Some("Put an ordinary folder there; links are not followed.".to_owned()),
+    )
+}
+
+/// Brings a folder from the old files to the new ones. Every new text is on the disk before the
+/// first old one is replaced; the main file comes last, because it names the others.
+pub(super) fn replace(
+    folder: &Path,
+    old: &Files,
+    new: &Files,
+    main: &str,
+) -> Result<(), ToolError> {
+    sweep(folder);
+    let mut changed: Vec<(&str, &str)> = new
+        .iter()
+        .filter(|(name, text)| old.get(*name) != Some(*text))
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    changed.sort_by_key(|(name, _)| *name == main);
+    let mut ready = Vec::new();
+    for (name, text) in changed {
+        match prepare(folder, name, text) {
+            Ok(temporary) => ready.push((name, temporary)),
+            Err(error) => {
+                for (_, temporary) in &ready {
+                    let _ = fs::remove_file(temporary);
+                }
+                return Err(error);
+            }
+        }
+    }
+    let mut done: Vec<&str> = Vec::new();
+    for (name, temporary) in &ready {
+        let path = folder.join(name);
+        if let Err(error) = fs::rename(temporary, &path) {
+            for (_, temporary) in &ready {
+                let _ = fs::remove_file(temporary);
+            }
+            restore(folder, old, &done);
+            return Err(on_disk("write", &path, &error));
+        }
+        done.push(name);
+    }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        let path = folder.join(name);
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(on_disk("remove", &path, &error));
+        }
+        remove_empty(folder, path.parent());
+    }
+    settle(folder);
+    Ok(())
+}
+
+/// Writes one file whole.
+pub(super) fn write_one(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
+    let temporary = prepare(folder, name, text)?;
+    let path = folder.join(name);
+    if let Err(error) = fs::rename(&temporary, &path) {
+        let _ = fs::remove_file(&temporary);
+        return Err(on_disk("write", &path, &error));
+    }
+    settle(folder);
+    Ok(())
+}
+
+/// Removes what a crash left unfinished. Nobody else writes meanwhile: the lock is held.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED)
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes folders that have nothing in them, from one upwards, short of the outer one.
+pub(super) fn remove_empty(outer: &Path, from: Option<&Path>) {
+    let mut here = from;
+    while let Some(folder) = here {
+        if folder == outer || !folder.starts_with(outer) || fs::remove_dir(folder).is_err() {
+            return;
+        }
+        here = folder.parent();
+    }
+}
+
+/// Writes a text beside its place and waits until it is on the disk.
+fn prepare(folder: &Path, name: &str, text: &str) -> Result<PathBuf, ToolError> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let home = match name.rsplit_once('/') {
+        Some((inner, _)) => make_folders(folder, inner.split('/'))?,
+        None => folder.to_path_buf(),
+    };
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let temporary = home.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+    let place = folder.join(name);
+    let written = File::create_new(&temporary).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        if let Ok(found) = fs::symlink_metadata(&place)
+            && found.is_file()
+        {
+            file.set_permissions(found.permissions())?;
+        }
+        file.sync_all()
+    });
+    match written {
+        Ok(()) => Ok(temporary),
+        Err(error) => {
+            let _ = fs::remove_file(&temporary);
+            Err(on_disk("write", &place, &error))
+        }
+    }
+}
+
+/// Puts back what was there before a write that failed half-way.
+fn restore(folder: &Path, old: &Files, names: &[&str]) {
+    for name in names {
+        let put_back = match old.get(*name) {
+            Some(text) => write_one(folder, name, text),
+            None => fs::remove_file(folder.join(name))
+                .map_err(|error| on_disk("remove", &folder.join(name), &error)),
+        };
+        if put_back.is_err() {
+            tracing::error!("a file of the library could not be put back after a failed write");
+        }
+    }
+}
+
+/// Waits until the names in a folder are on the disk too, where the system can do that.
+fn settle(folder: &Path) {
+    #[cfg(unix)]
+    if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
+        tracing::debug!(%error, "a folder could not be synced");
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}

@@ -1,0 +1,236 @@
+//! The versions of a thing, kept in a hidden file beside it.
+//!
+//! The newest version is the state that was written last, so every state that ever was current can
+//! be compared and restored. A state that someone wrote by hand is noticed, because it differs from
+//! the newest version, and becomes a version before anything else is written. Files of earlier
+//! programs, which kept whole records in place of files, are read as well.
+
+use std::{fs, path::Path};
+
+use deliberate_core::Timestamp;
+use deliberate_toolkit::ToolError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{
+    difference,
+    failure::{failed, on_disk},
+    files::{self, Files},
+    place::Thing,
+};
+
+/// The most bytes that the versions of one thing may take.
+const MOST_BYTES: usize = 16 << 20;
+
+/// The longest file that is read.
+const LONGEST: u64 = 64 << 20;
+
+/// The versions of a thing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct History {
+    resource_type: String,
+    resource_id: String,
+    current_version: u64,
+    /// The newest first.
+    pub(super) versions: Vec<Version>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Version {
+    #[serde(rename = "version")]
+    pub(super) number: u64,
+    #[serde(default)]
+    pub(super) date: String,
+    #[serde(default)]
+    pub(super) snapshot: Value,
+    #[serde(default)]
+    pub(super) diff_summary: Value,
+    #[serde(default)]
+    pub(super) description: Value,
+}
+
+impl Version {
+    /// The files it had, or the record that an earlier program kept.
+    pub(super) fn state(&self) -> State<'_> {
+        let files = self.snapshot.get("files").and_then(Value::as_object);
+        match files {
+            Some(files) => State::Files(
+                files
+                    .iter()
+                    .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
+                    .collect(),
+            ),
+            None => State::Record(self.snapshot.as_object()),
+        }
+    }
+}
+
+/// What a version holds.
+pub(super) enum State<'v> {
+    /// Files.
+    Files(Files),
+    /// The record of an earlier program.
+    Record(Option<&'v Map<String, Value>>),
+}
+
+/// Why there is no history to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Damaged;
+
+impl History {
+    /// Reads the versions of a thing that stands in a folder; none if there are none.
+    pub(super) fn read(folder: &Path, thing: &Thing) -> Result<Result<Self, Damaged>, ToolError> {
+        let path = folder.join(thing.history());
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Ok(Err(Damaged)),
+            Err(_) => {
+                return Ok(Ok(Self {
+                    resource_type: thing.kind.as_str().to_owned(),
+                    resource_id: thing.id.clone(),
+                    ..Self::default()
+                }));
+            }
+        }
+        let Some(text) = files::read_text(&path, LONGEST)? else {
+            return Ok(Err(Damaged));
+        };
+        let Ok(mut read) = serde_json::from_str::<Self>(&text) else {
+            return Ok(Err(Damaged));
+        };
+        read.versions
+            .sort_by_key(|version| std::cmp::Reverse(version.number));
+        Ok(Ok(read))
+    }
+
+    /// Reads them for someone who wants to see them.
+    pub(super) fn shown(folder: &Path, thing: &Thing) -> Result<Self, ToolError> {
+        Self::read(folder, thing)?.map_err(|Damaged| {
+            failed(
+                "DamagedHistory",
+                format!(
+                    "The versions of `{}` can't be read: `{}` is damaged.",
+                    thing.id,
+                    thing.history()
+                ),
+                Some(
+                    "Mend or remove the file; the next update sets it aside and begins anew."
+                        .to_owned(),
+                ),
+            )
+        })
+    }
+
+    /// Reads them for someone who will add to them. Damaged ones are set aside, and a note says so.
+    pub(super) fn to_add_to(
+        folder: &Path,
+        thing: &Thing,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, ToolError> {
+        if let Ok(history) = Self::read(folder, thing)? {
+            return Ok(history);
+        }
+        let name = thing.history();
+        let aside = (1..1_000)
+            .map(|number| format!("{name}.damaged-{number}"))
+            .find(|aside| fs::symlink_metadata(folder.join(aside)).is_err())
+            .unwrap_or_else(|| format!("{name}.damaged"));
+        let path = folder.join(&name);
+        fs::rename(&path, folder.join(&aside))
+            .map_err(|error| on_disk("set aside", &path, &error))?;
+        notes.push(format!(
+            "The earlier versions could not be read; their file was set aside as `{aside}`."
+        ));
+        Ok(Self {
+            resource_type: thing.kind.as_str().to_owned(),
+            resource_id: thing.id.clone(),
+            ..Self::default()
+        })
+    }
+
+    /// The number of the newest version; 0 if there is none.
+    pub(super) fn newest(&self) -> u64 {
+        self.versions
+            .iter()
+            .map(|version| version.number)
+            .chain([self.current_version])
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// A version by its number.
+    pub(super) fn find(&self, number: u64) -> Result<&Version, ToolError> {
+        self.versions
+            .iter()
+            .find(|version| version.number == number)
+            .ok_or_else(|| {
+                let known: Vec<String> = self
+                    .versions
+                    .iter()
+                    .take(10)
+                    .map(|version| version.number.to_string())
+                    .collect();
+                let hint = if known.is_empty() {
+                    "It has no versions yet: the first update makes them.".to_owned()
+                } else {
+                    format!("The newest are {}.", known.join(", "))
+                };
+                failed(
+                    "NotFound",
+                    format!("There is no version {number}."),
+                    Some(hint),
+                )
+            })
+    }
+
+    /// Whether the newest version is this state.
+    pub(super) fn has_newest(&self, files: &Files) -> bool {
+        self.versions.first().is_some_and(
+            |version| matches!(version.state(), State::Files(newest) if newest == *files),
+        )
+    }
+
+    /// Adds a version and returns its number.
+    pub(super) fn add(&mut self, files: &Files, description: &str, now: Timestamp) -> u64 {
+        let before = match self.versions.first().map(Version::state) {
+            Some(State::Files(before)) => before,
+            _ => Files::new(),
+        };
+        let number = self.newest().saturating_add(1);
+        self.versions.insert(
+            0,
+            Version {
+                number,
+                date: now.to_string(),
+                snapshot: json!({ "files": files }),
+                diff_summary: difference::summary(&before, files).into(),
+                description: description.into(),
+            },
+        );
+        self.current_version = number;
+        number
+    }
+
+    /// Writes them, as many as may be kept.
+    pub(super) fn write(
+        &mut self,
+        folder: &Path,
+        thing: &Thing,
+        most: usize,
+    ) -> Result<(), ToolError> {
+        self.versions.truncate(most.max(2));
+        let mut text = self.text();
+        while text.len() > MOST_BYTES && self.versions.len() > 2 {
+            self.versions.pop();
+            text = self.text();
+        }
+        files::write_one(folder, &thing.history(), &text)
+    }
+
+    fn text(&self) -> String {
+        // Only texts and numbers: it can always be written.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}

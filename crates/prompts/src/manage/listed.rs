@@ -1,0 +1,86 @@
+//! Scripts that the operator allowed by name are the operator's: what is managed here for a caller
+//! may not write, change or bring back any file of theirs, or the caller could run what it likes.
+
+use std::collections::BTreeSet;
+
+use deliberate_toolkit::ToolError;
+
+use super::{Desk, failure::failed, files::Files, place::Thing};
+use crate::model::Kind;
+
+/// The folder of a prompt that holds its tools.
+const TOOLS: &str = "tools";
+
+impl Desk {
+    /// Refuses if a file that differs belongs to a script that the operator allowed.
+    pub(super) fn leaves_listed(&self, thing: &Thing, before: &Files) -> Result<(), ToolError> {
+        let after = &thing.files;
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for name in names {
+            if before.get(name) != after.get(name) {
+                let way = thing.way.iter().map(String::as_str);
+                self.not_listed(thing.kind, &way.chain(name.split('/')).collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a path below the root of a kind if it belongs to such a script.
+    pub(super) fn not_listed(&self, kind: Kind, path: &[&str]) -> Result<(), ToolError> {
+        let runner = &self.engine.runner;
+        match names(kind, path)
+            .into_iter()
+            .find(|name| runner.script_listed(name))
+        {
+            None => Ok(()),
+            Some(name) => Err(failed(
+                "OperatorsOwn",
+                format!(
+                    "The operator allowed the script `{name}` by name, so it can't be changed \
+                     here. Nothing was written."
+                ),
+                Some("Change it on disk, or use another name.".to_owned()),
+            )),
+        }
+    }
+}
+
+/// The names that a script could have to which a path belongs. A prompt may stand in a category or
+/// beside them, so there may be two.
+fn names(kind: Kind, path: &[&str]) -> Vec<String> {
+    if kind == Kind::Script {
+        return path
+            .first()
+            .map(|id| (*id).to_owned())
+            .into_iter()
+            .collect();
+    }
+    let mut names = Vec::new();
+    for (at, pair) in path.windows(2).enumerate() {
+        if let [folder, id] = pair
+            && folder.eq_ignore_ascii_case(TOOLS)
+        {
+            let outer: Vec<&str> = path.iter().take(at).copied().collect();
+            for skipped in 0..outer.len().min(2) {
+                let owner: Vec<&str> = outer.iter().skip(skipped).copied().collect();
+                names.push(format!("{}:{id}", owner.join("/")));
+            }
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_the_scripts_it_may_belong_to() {
+        let prompt = |path: &str| names(Kind::Prompt, &path.split('/').collect::<Vec<_>>());
+        assert_eq!(prompt("cat/a/tools/b/tool.yaml"), ["cat/a:b", "a:b"]);
+        assert_eq!(prompt("a/tools/b/x/y.py"), ["a:b"]);
+        assert_eq!(prompt("cat/a/c/tools/b/x"), ["cat/a/c:b", "a/c:b"]);
+        assert!(prompt("cat/a/prompt.yaml").is_empty());
+        assert_eq!(names(Kind::Script, &["b", "tool.yaml"]), ["b"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! From the shapes that callers give lists in to the shapes that the files have: names spelled the
+//! way the files spell them, plain sentences turned into what they stand for.
+
+use serde_json::{Map, Value, json};
+
+use super::fields::camel;
+
+/// Names that the files spell with `_`.
+const AS_THEY_ARE: [&str; 2] = ["expected_output", "section_header"];
+
+/// A list, also of one.
+fn items(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        Value::Null => Vec::new(),
+        one => vec![one],
+    }
+}
+
+fn respelled(fields: Map<String, Value>) -> Map<String, Value> {
+    fields
+        .into_iter()
+        .map(|(name, value)| {
+            if AS_THEY_ARE.contains(&name.as_str()) {
+                (name, value)
+            } else {
+                (camel(&name), value)
+            }
+        })
+        .collect()
+}
+
+/// Arguments: a plain word is an argument of that name.
+pub(super) fn arguments(value: Value) -> Value {
+    items(value)
+        .into_iter()
+        .map(|item| match item {
+            Value::String(name) => json!({ "name": name }),
+            Value::Object(fields) => {
+                let mut fields = respelled(fields);
+                if let Some(Value::Object(rules)) = fields.get_mut("validation") {
+                    *rules = respelled(std::mem::take(rules));
+                }
+                // The older name of the same thing.
+                if let Some(value) = fields.shift_remove("default") {
+                    fields.entry("defaultValue").or_insert(value);
+                }
+                Value::Object(fields)
+            }
+            other => other,
+        })
+        .collect()
+}
+
+/// Steps: a plain word is a step of that prompt.
+pub(super) fn steps(value: Value) -> Value {
+    items(value).into_iter().map(step).collect()
+}
+
+/// One step.
+pub(super) fn step(value: Value) -> Value {
+    match value {
+        Value::String(id) => json!({ "promptId": id, "stepName": id }),
+        Value::Object(fields) => {
+            let mut fields = respelled(fields);
+            if let Some(inner) = fields.get_mut("parallel") {
+                *inner = steps(inner.take());
+            }
+            if let Some(inner) = fields.get_mut("otherwise") {
+                *inner = step(inner.take());
+            }
+            if let Some(id) = fields.get("promptId").cloned() {
+                fields.entry("stepName").or_insert(id);
+            }
+            Value::Object(fields)
+        }
+        other => other,
+    }
+}
+
+/// Gates of a prompt: a plain list is those it has.
+pub(super) fn gate_configuration(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) => {
+            let defined = fields.get_mut("inline_gate_definitions");
+            for gate in defined.and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(list) = gate.get_mut("pass_criteria") {
+                    *list = criteria(list.take());
+                }
+            }
+            Value::Object(fields)
+        }
+        list @ (Value::Array(_) | Value::String(_)) => json!({ "include": items(list) }),
+        other => other,
+    }
+}
+
+/// Criteria: a sentence is something to be judged.
+pub(super) fn criteria(value: Value) -> Value {
+    items(value)
+        .into_iter()
+        .map(|item| match item {
+            Value::String(words) => json!({ "type": "llm_self_check", "prompt_template": words }),
+            Value::Object(mut fields) if !fields.contains_key("type") => {
+                let words = ["prompt_template", "criteria", "description"]
+                    .iter()
+                    .find_map(|name| fields.get(*name).filter(|it| it.is_string()).cloned());
+                if let Some(words) = words
+                    && fields.len() <= 2
+                {
+                    fields.insert("type".to_owned(), "llm_self_check".into());
+                    fields.entry("prompt_template").or_insert(words);
+                }
+                Value::Object(fields)
+            }
+            other => other,
+        })
+        .collect()
+}
+
+/// Phases: a plain word is a phase of that name; places and ids that are left out are filled in.
+pub(super) fn phases(value: Value) -> Value {
+    items(value)
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| {
+            let mut fields = named(item);
+            fields.entry("order").or_insert(json!(index + 1));
+            fields.entry("required").or_insert(json!(true));
+            Value::Object(fields)
+        })
+        .collect()
+}
+
+/// Steps of carrying a methodology out, likewise.
+pub(super) fn execution_steps(value: Value) -> Value {
+    items(value)
+        .into_iter()
+        .map(|item| Value::Object(named(item)))
+        .collect()
+}
+
+/// What a methodology asks for: a sentence is something to be judged.
+pub(super) fn methodology_gates(value: Value) -> Value {
+    items(value)
+        .into_iter()
+        .map(|item| {
+            let sentence = item.as_str().map(str::to_owned);
+            let mut fields = named(item);
+            if let Some(sentence) = sentence {
+                fields.insert("description".to_owned(), sentence.clone().into());
+                fields.insert("validationCriteria".to_owned(), json!([sentence]));
+            }
+            Value::Object(fields)
+        })
+        .collect()
+}
+
+fn named(item: Value) -> Map<String, Value> {
+    let mut fields = match item {
+        Value::String(name) => Map::from_iter([("name".to_owned(), name.into())]),
+        Value::Object(fields) => respelled(fields),
+        other => Map::from_iter([("name".to_owned(), other)]),
+    };
+    if !fields.contains_key("id")
+        && let Some(name) = fields.get("name").and_then(Value::as_str)
+    {
+        let id = slug(name);
+        fields.insert("id".to_owned(), id.into());
+    }
+    fields
+}
+
+/// A name as an id.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for letter in name.chars().take(60) {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.ends_with('_') && !slug.is_empty() {
+            slug.push('_');
+        }
+    }
+    slug.trim_end_matches('_').to_owned()
+}

@@ -1,0 +1,57 @@
+//! What may stand for an argument: what the prompt allows, or what there is of the kind that its
+//! name means.
+
+use deliberate_toolkit::{Choices, Typed};
+use serde_json::Value;
+
+use crate::{
+    library::Library,
+    model::{Argument, ArgumentType, Prompt},
+};
+
+/// Values in one answer.
+const MOST: usize = 100;
+
+pub(super) fn choices(library: &Library, prompt: &Prompt, typed: Typed<'_>) -> Choices {
+    let Some(argument) = prompt.arguments.iter().find(|it| it.name == typed.argument) else {
+        return Choices::default();
+    };
+    let wanted = typed.text.to_lowercase();
+    let mut values = possible(library, argument);
+    values.retain(|value| value.to_lowercase().starts_with(&wanted));
+    let more = values.len() > MOST;
+    values.truncate(MOST);
+    Choices { values, more }
+}
+
+fn possible(library: &Library, argument: &Argument) -> Vec<String> {
+    let older = argument.validation.iter().flat_map(|it| &it.allowed_values);
+    let allowed: Vec<String> = argument
+        .allowed_values
+        .iter()
+        .chain(older)
+        .map(plain)
+        .collect();
+    if !allowed.is_empty() {
+        return allowed;
+    }
+    if argument.kind == ArgumentType::Boolean {
+        return vec!["true".to_owned(), "false".to_owned()];
+    }
+    let name = argument.name.to_lowercase();
+    let name = name.strip_suffix("_id").unwrap_or(&name);
+    match name {
+        "prompt" | "chain" => library.prompts.keys().cloned().collect(),
+        "gate" => library.gates.keys().cloned().collect(),
+        "methodology" | "framework" => library.methodologies.keys().cloned().collect(),
+        "style" => library.styles.keys().cloned().collect(),
+        "category" => library.categories.keys().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}

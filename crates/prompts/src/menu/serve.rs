@@ -1,0 +1,143 @@
+//! What a person gets who picks a prompt.
+
+use std::collections::BTreeMap;
+
+use deliberate_language::quote;
+use deliberate_toolkit::{Desk, Issue, Served, ToolError};
+use serde_json::{Map, Value, json};
+
+use super::TOOL;
+use crate::{
+    arguments,
+    engine::{Engine, template},
+    library::Library,
+    model::Prompt,
+};
+
+pub(super) async fn serve(
+    engine: &Engine,
+    library: &Library,
+    prompt: &Prompt,
+    given: &Map<String, Value>,
+    desk: Desk<'_>,
+) -> Result<Served, ToolError> {
+    // Clients send what a person left empty as empty text.
+    let mut given = given.clone();
+    given.retain(|_, value| !value.is_null() && *value != "");
+    let text = if prompt.is_chain() {
+        of_chain(engine, library, prompt, &given)?
+    } else if prompt.creates.is_some() || !prompt.tools.is_empty() {
+        // To look at a prompt must change nothing, so what does more than render is only named.
+        String::new()
+    } else {
+        rendered(prompt, &given, desk).await?
+    };
+    let text = if text.trim().is_empty() {
+        checked(engine, prompt, given.clone(), |_| true)?;
+        call_for(prompt, &given)
+    } else {
+        text
+    };
+    Ok(Served::text(prompt.description.clone(), text))
+}
+
+/// The prompt as the engine shows it when nothing is to be added.
+async fn rendered(
+    prompt: &Prompt,
+    given: &Map<String, Value>,
+    desk: Desk<'_>,
+) -> Result<String, ToolError> {
+    let command = format!("%clean >>{}", prompt.id);
+    let arguments = json!({ "command": command, "options": given });
+    let reply = desk.call(TOOL, arguments).await.map_err(of_arguments)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut said = reply.get("said").map(text).unwrap_or_default();
+    // What the caller of a tool should know is no part of the prompt.
+    let notes = reply.get("notes").and_then(Value::as_array);
+    for note in notes.into_iter().flatten().rev() {
+        let ending = format!("\n\n(Note: {})", text(note));
+        if let Some(rest) = said.strip_suffix(&ending) {
+            said.truncate(rest.len());
+        }
+    }
+    Ok(said)
+}
+
+/// A chain's own template, if it has one.
+fn of_chain(
+    engine: &Engine,
+    library: &Library,
+    prompt: &Prompt,
+    given: &Map<String, Value>,
+) -> Result<String, ToolError> {
+    if prompt.template.is_none() {
+        return Ok(String::new());
+    }
+    let values = checked(engine, prompt, given.clone(), |_| true)?;
+    let rendered = engine
+        .renderer
+        .render_prompt(library, prompt, &values, &BTreeMap::new())
+        .map_err(|error| template(&error))?;
+    let parts = rendered.system.into_iter().chain([rendered.user]);
+    let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+    Ok(parts.join("\n\n"))
+}
+
+/// The arguments, if they are as the prompt wants them.
+fn checked(
+    engine: &Engine,
+    prompt: &Prompt,
+    given: Map<String, Value>,
+    extra: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Value>, ToolError> {
+    let most = engine.options.limits.command_bytes;
+    let checked = arguments::check(&prompt.arguments, given, &Map::new(), &extra, most);
+    checked.map(|it| it.values).map_err(|problems| {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let id = &prompt.id;
+        bad_arguments(format!("prompt {id:?}: {}", told.join(" ")))
+    })
+}
+
+/// What the engine says of arguments, as clients of a menu know it.
+fn of_arguments(error: ToolError) -> ToolError {
+    if error.code() == "InvalidArguments" {
+        bad_arguments(error.to_string())
+    } else {
+        error
+    }
+}
+
+fn bad_arguments(sentence: String) -> ToolError {
+    ToolError::Invalid(vec![Issue::new("arguments", sentence)])
+}
+
+/// A word to the model about the call that does it.
+fn call_for(prompt: &Prompt, given: &Map<String, Value>) -> String {
+    let written = given.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => quote(text),
+            other => quote(&other.to_string()),
+        };
+        format!(" {name}:{value}")
+    });
+    let written: String = written.collect();
+    let command = format!(">>{}{written}", prompt.id);
+    let what = match prompt.steps.len() {
+        0 => "prompt".to_owned(),
+        1 => "chain of 1 step".to_owned(),
+        steps => format!("chain of {steps} steps"),
+    };
+    let about = prompt.description.trim();
+    let about = if about.is_empty() {
+        String::new()
+    } else {
+        format!(": {about}")
+    };
+    let call = json!({ "command": command });
+    format!(
+        "Use the {what} `{}`{about}\n\nCall {TOOL} with {call}, do what its answer says, and send \
+         each result back with the chain_id it names, until it says that the run is done.",
+        prompt.id
+    )
+}

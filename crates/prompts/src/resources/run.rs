@@ -1,0 +1,118 @@
+//! Runs, as JSON. Who has a name reads their own; whoever runs the program reads all.
+
+use deliberate_core::{Run, RunId, RunState, cut_to_chars};
+use deliberate_store::{Page, RunFilter};
+use deliberate_toolkit::{Desk, ToolError};
+use serde_json::{Value, json};
+
+use super::address::What;
+use crate::chain::{Happened, Node, Plan, State};
+
+/// Runs in their list.
+const LISTED: u32 = 100;
+
+/// How much of a result is shown.
+const SHOWN: usize = 4_000;
+
+/// Which runs they may see.
+pub(super) fn theirs(desk: Desk<'_>) -> RunFilter {
+    let name = desk.caller.principal.name.as_deref();
+    RunFilter {
+        owner: name.map(|name| Some(name.to_owned())),
+        ..RunFilter::default()
+    }
+}
+
+/// The newest runs.
+pub(super) async fn all(desk: Desk<'_>) -> Result<Value, ToolError> {
+    let store = desk.registry.store();
+    let runs = store.runs(&theirs(desk), Page::first(LISTED)).await?;
+    Ok(runs.iter().map(entry).collect())
+}
+
+fn entry(run: &Run) -> Value {
+    json!({
+        "chain_id": run.id,
+        "uri": What::Run.address(run.id.as_str()),
+        "state": run.state,
+        "progress": progress(run),
+        "command": cut_to_chars(&run.command, 200),
+        "updated_at": run.updated_at,
+    })
+}
+
+fn progress(run: &Run) -> Value {
+    let over = match run.state {
+        RunState::Done => run.steps,
+        _ => run.at_step.saturating_sub(1).min(run.steps),
+    };
+    let percent = (u64::from(over) * 100)
+        .checked_div(u64::from(run.steps))
+        .unwrap_or(0);
+    json!({ "step": run.at_step, "steps": run.steps, "percent": percent })
+}
+
+/// The run of that id, or the newest of that base; nothing if there is none that they may see.
+pub(super) async fn one(id: &str, desk: Desk<'_>) -> Result<Option<Value>, ToolError> {
+    let store = desk.registry.store();
+    let reader = desk.caller.principal.name.as_deref();
+    let id = match id.strip_prefix("chain-").filter(|_| !id.contains('#')) {
+        Some(base) => store.newest_run(base, reader).await?,
+        None => Some(RunId::from(id.to_owned())),
+    };
+    let Some(id) = id else { return Ok(None) };
+    let Some((mut run, events)) = store.run_with_events(&id).await? else {
+        return Ok(None);
+    };
+    if reader.is_some() && reader != run.owner.as_deref() {
+        return Ok(None);
+    }
+    let Ok(plan) = serde_json::from_value::<Plan>(run.plan.take()) else {
+        return Ok(Some(entry(&run)));
+    };
+    let times: Vec<Value> = events
+        .iter()
+        .map(|it| json!({ "kind": it.kind, "step": it.step, "at": it.created_at }))
+        .collect();
+    let state = State::after(&plan, events.into_iter().filter_map(Happened::of_event));
+    let steps: Vec<Value> = plan.nodes.iter().map(|node| step(&state, node)).collect();
+    let pending: Vec<Value> = plan
+        .nodes
+        .iter()
+        .filter_map(|node| review(&state, node))
+        .collect();
+    let mut whole = entry(&run);
+    if let Some(fields) = whole.as_object_mut() {
+        fields.insert("command".to_owned(), json!(run.command));
+        fields.insert("created_at".to_owned(), json!(run.created_at));
+        fields.insert("arguments".to_owned(), json!(plan.arguments));
+        fields.insert("steps".to_owned(), json!(steps));
+        fields.insert("pending_review".to_owned(), json!(pending));
+        fields.insert("events".to_owned(), json!(times));
+    }
+    Ok(Some(whole))
+}
+
+fn step(state: &State, node: &Node) -> Value {
+    let step = state.step(node.number).cloned().unwrap_or_default();
+    json!({
+        "step": node.number,
+        "name": node.name,
+        "prompt": node.prompt(),
+        "status": step.status(),
+        "attempts": step.attempts,
+        "result": step.text().map(|text| cut_to_chars(&text, SHOWN)),
+    })
+}
+
+/// What is held, and what its gates found.
+fn review(state: &State, node: &Node) -> Option<Value> {
+    let step = state.step(node.number).filter(|step| step.is_held())?;
+    let held = step.review.as_ref()?;
+    Some(json!({
+        "step": node.number,
+        "attempts": held.review.attempts,
+        "hints": held.review.hints,
+        "gates": held.results,
+    }))
+}

@@ -1,0 +1,133 @@
+//! The operator's two lists.
+
+use super::{NotPlain, RunError, shown, words::split};
+use crate::model::ScriptTool;
+
+/// The word that lets more words follow, at the end of an entry.
+const MORE: &str = "*";
+
+/// The commands that may be run.
+#[derive(Debug)]
+pub(super) struct Commands(Vec<Entry>);
+
+/// One of them, word by word.
+#[derive(Debug)]
+struct Entry {
+    words: Vec<String>,
+    /// Whether more words may follow.
+    open: bool,
+}
+
+impl Entry {
+    /// Reads an entry. A `*` that is not a word of its own at the end, or that has nothing before
+    /// it, is refused as in any command: it would not mean what it seems to.
+    fn read(entry: &str) -> Result<Self, NotPlain> {
+        let entry = entry.trim();
+        let start = entry
+            .strip_suffix(MORE)
+            .filter(|start| start.ends_with([' ', '\t']) && !start.trim_end().ends_with('\\'));
+        Ok(Self {
+            words: split(start.unwrap_or(entry))?,
+            open: start.is_some(),
+        })
+    }
+
+    fn fits(&self, words: &[String]) -> bool {
+        if self.open {
+            words.starts_with(&self.words)
+        } else {
+            words == self.words
+        }
+    }
+}
+
+impl Commands {
+    pub(super) fn new(list: &[String]) -> Self {
+        let read = list.iter().filter_map(|entry| match Entry::read(entry) {
+            Ok(entry) => Some(entry),
+            Err(why) => {
+                tracing::warn!(%why, "an entry in the list of allowed commands can't be used");
+                None
+            }
+        });
+        Self(read.collect())
+    }
+
+    /// The words of a command, if an entry is the whole of it, or its beginning with a `*` behind.
+    pub(super) fn check(&self, command: &str) -> Result<Vec<String>, RunError> {
+        let words = split(command).map_err(|why| RunError::NotPlain {
+            what: shown(command),
+            why,
+        })?;
+        if self.0.iter().any(|entry| entry.fits(&words)) {
+            return Ok(words);
+        }
+        Err(RunError::NotAllowed {
+            what: shown(command),
+            list: "`prompts.commands`, word by word; a `*` as the last word allows any further ones",
+        })
+    }
+}
+
+/// The scripts that may be run: names, and beginnings of names that end in `*`.
+#[derive(Debug)]
+pub(super) struct Scripts(Vec<String>);
+
+impl Scripts {
+    pub(super) fn new(list: &[String]) -> Self {
+        Self(
+            list.iter()
+                .map(|it| it.trim().to_owned())
+                .filter(|it| !it.is_empty())
+                .collect(),
+        )
+    }
+
+    /// Nothing, if the script may be run. One that wants a person's agreement needs its whole name
+    /// in the list: nothing that comes with a call counts as agreement.
+    pub(super) fn check(&self, tool: &ScriptTool) -> Result<(), RunError> {
+        let name = name_of(tool);
+        if !tool.enabled {
+            return Err(RunError::Disabled(name));
+        }
+        if self.0.contains(&name) {
+            return Ok(());
+        }
+        if !self.0.iter().any(|entry| by_beginning(entry, &name)) {
+            return Err(RunError::NotAllowed {
+                what: name,
+                list: "`prompts.scripts`",
+            });
+        }
+        if tool.execution.confirm {
+            return Err(RunError::NeedsItsName(name));
+        }
+        Ok(())
+    }
+
+    /// Whether the list has a script of that name, by its whole name or by a `*`. Case does not
+    /// matter: on some disks two names that differ in nothing else are one file.
+    pub(super) fn lists(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.0.iter().any(|entry| {
+            let entry = entry.to_ascii_lowercase();
+            entry == name || by_beginning(&entry, &name)
+        })
+    }
+}
+
+fn by_beginning(entry: &str, name: &str) -> bool {
+    entry
+        .strip_suffix('*')
+        .is_some_and(|start| name.starts_with(start))
+}
+
+/// The name the operator knows a script by: `id`, or `prompt:id` if a prompt owns it.
+pub(super) fn name_of(tool: &ScriptTool) -> String {
+    match tool.owner.as_deref().filter(|owner| !owner.is_empty()) {
+        Some(owner) if !tool.id.starts_with(&format!("{owner}:")) => {
+            format!("{owner}:{}", tool.id)
+        }
+        _ => tool.id.clone(),
+    }
+}

@@ -1,0 +1,150 @@
+//! The variables a child process gets: a few of ours, and those of the check that can't be used to
+//! run something else.
+
+use std::{collections::BTreeMap, ffi::OsString};
+
+/// What is handed on.
+const KEPT: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI"];
+
+/// What can't be set: names with which loaders, interpreters and build tools are made to run or
+/// load something. A list of allowed commands is worth nothing if a variable can turn one into
+/// another.
+const REFUSED: [&str; 22] = [
+    "PATH",
+    "HOME",
+    "SHELL",
+    "ENV",
+    "IFS",
+    "SHELLOPTS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "BROWSER",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "CPPFLAGS",
+    "AR",
+    "LD",
+    "GCONV_PATH",
+    "TMPDIR",
+    "PS4",
+    "PROMPT_COMMAND",
+];
+
+/// What names that can't be set begin with.
+const REFUSED_STARTS: [&str; 24] = [
+    "LD_",
+    "DYLD_",
+    "BASH_",
+    "CARGO",
+    "RUSTC",
+    "RUSTDOC",
+    "RUSTFLAGS",
+    "RUSTUP",
+    "PYTHON",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NPM_",
+    "GIT_",
+    "PERL",
+    "RUBY",
+    "GEM_",
+    "JAVA_",
+    "_JAVA",
+    "JDK_",
+    "MAVEN_",
+    "GRADLE_",
+    "GO",
+    "MAKE",
+    "XDG_",
+];
+
+/// The most variables that are added.
+const MOST: usize = 50;
+
+/// The variables of a child: ours, then `given`, then `ours_to_say`, which nobody can replace.
+pub(super) fn of_child(
+    given: &BTreeMap<String, String>,
+    ours_to_say: &[(&str, OsString)],
+) -> Vec<(OsString, OsString)> {
+    let is_kept = |name: &str| KEPT.contains(&name) || name.starts_with("LC_");
+    let mut all: BTreeMap<OsString, OsString> = std::env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(is_kept))
+        .collect();
+    let wanted = given.iter().filter(|(name, value)| may_be_set(name, value));
+    all.extend(
+        wanted
+            .take(MOST)
+            .map(|(name, value)| (name.into(), value.into())),
+    );
+    all.extend(
+        ours_to_say
+            .iter()
+            .map(|(name, value)| (name.into(), value.clone())),
+    );
+    all.into_iter().collect()
+}
+
+fn may_be_set(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let plain = !name.is_empty()
+        && name
+            .chars()
+            .all(|it| it.is_ascii_alphanumeric() || it == '_')
+        && !value.contains('\0');
+    plain
+        && !REFUSED.contains(&upper.as_str())
+        && !REFUSED_STARTS.iter().any(|start| upper.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_harmless_variables_can_be_set() {
+        for name in [
+            "PATH",
+            "Path",
+            "LD_PRELOAD",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_ENV",
+            "NODE_OPTIONS",
+            "RUSTC_WRAPPER",
+            "CARGO_HOME",
+            "PYTHONPATH",
+            "GIT_SSH_COMMAND",
+            "HOME",
+            "A=B",
+            "",
+        ] {
+            assert!(!may_be_set(name, "x"), "{name}");
+        }
+        for name in [
+            "NODE_ENV",
+            "RUST_LOG",
+            "RUST_BACKTRACE",
+            "CI",
+            "MY_FLAG",
+            "LANG",
+        ] {
+            assert!(may_be_set(name, "x"), "{name}");
+        }
+        assert!(!may_be_set("MY_FLAG", "a\0b"));
+    }
+
+    #[test]
+    fn few_of_our_variables_are_handed_on() {
+        let ours = [("SCRIPT_TOOL_ID", OsString::from("real"))];
+        let given = BTreeMap::from([("SCRIPT_TOOL_ID".to_owned(), "false".to_owned())]);
+        let all = of_child(&given, &ours);
+        let known = |name: &str| {
+            KEPT.contains(&name) || name.starts_with("LC_") || name == "SCRIPT_TOOL_ID"
+        };
+        assert!(all.iter().all(|(name, _)| known(name.to_str().unwrap())));
+        assert!(all.contains(&("SCRIPT_TOOL_ID".into(), "real".into())));
+    }
+}

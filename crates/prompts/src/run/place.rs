@@ -1,0 +1,32 @@
+//! Paths that must stay in a folder, whatever links and dots they hold.
+
+use std::path::{Path, PathBuf};
+
+use super::RunError;
+
+/// The real path of `path` in `folder`, or of the folder itself; an error if it leads out of it
+/// or to nothing.
+pub(super) async fn inside(
+    folder: &Path,
+    path: Option<&str>,
+    what: &'static str,
+    inside: &'static str,
+) -> Result<PathBuf, RunError> {
+    let given = path.unwrap_or(".");
+    let outside = || RunError::Outside {
+        what,
+        path: given.chars().take(200).collect(),
+        inside,
+    };
+    let root = tokio::fs::canonicalize(folder)
+        .await
+        .map_err(|_| outside())?;
+    let real = tokio::fs::canonicalize(root.join(given))
+        .await
+        .map_err(|_| outside())?;
+    if real.starts_with(&root) {
+        Ok(real)
+    } else {
+        Err(outside())
+    }
+}

@@ -1,0 +1,255 @@
+//! One process, from its start to its end: without a shell, in a group of its own that ends with
+//! it, and with an output that is read to its end but kept only in part.
+
+use std::{collections::VecDeque, ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::{Child, Command},
+};
+
+use super::RunError;
+
+/// The characters of a command's output that are kept: its last ones.
+const TAIL: usize = 5_000;
+
+/// The bytes those can take.
+const TAIL_BYTES: usize = TAIL * 4;
+
+/// The bytes of a script's output that are read as its answer.
+pub(super) const MOST_OUTPUT: usize = 64 << 10;
+
+/// How long a closed process may keep its pipes open: something it started may have left the group.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What is run.
+pub(super) struct Job {
+    /// What messages call it.
+    pub(super) what: String,
+    /// The program and its arguments.
+    pub(super) words: Vec<String>,
+    /// Where.
+    pub(super) folder: PathBuf,
+    /// All its variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// What it finds on its standard input.
+    pub(super) input: Vec<u8>,
+    /// How long it may take.
+    pub(super) time: Duration,
+    /// Whether the beginning of its standard output is kept, apart from the rest.
+    pub(super) keep_output: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// The last 5,000 characters it wrote.
+    pub said: String,
+    /// Its standard output, if that was asked for.
+    pub(super) output: Vec<u8>,
+    /// Whether that was more than is kept.
+    pub(super) overflowed: bool,
+}
+
+impl Finished {
+    /// Whether it says yes.
+    pub fn succeeded(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// Runs it to its end.
+pub(super) async fn run(job: Job) -> Result<Finished, RunError> {
+    let Job {
+        what,
+        words,
+        folder,
+        environment,
+        input,
+        time,
+        keep_output,
+    } = job;
+    let Some((program, arguments)) = words.split_first() else {
+        let why = std::io::ErrorKind::InvalidInput.into();
+        return Err(RunError::Start { what, why });
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn().map_err(|why| RunError::Start {
+        what: what.clone(),
+        why,
+    })?;
+    // Ends the whole group when this function is left, in whatever way.
+    let group = Group::of(&child);
+    let finished =
+        tokio::time::timeout(time, to_the_end(&mut child, &group, &input, keep_output)).await;
+    match finished {
+        Ok(Ok(finished)) => Ok(finished),
+        Ok(Err(why)) => Err(RunError::Start { what, why }),
+        Err(_) => {
+            drop(group);
+            // Reaps it; it is gone, so this does not wait.
+            let _ = child.wait().await;
+            Err(RunError::TimedOut { what, after: time })
+        }
+    }
+}
+
+async fn to_the_end(
+    child: &mut Child,
+    group: &Group,
+    input: &[u8],
+    keep_output: bool,
+) -> std::io::Result<Finished> {
+    let mut stdin = child.stdin.take();
+    let writing = async move {
+        if let Some(stdin) = &mut stdin {
+            // A command that does not read its input has every right not to.
+            let _ = stdin.write_all(input).await;
+            let _ = stdin.shutdown().await;
+        }
+    };
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let kept = tokio::sync::Mutex::new(Kept::default());
+    let reading = async {
+        tokio::join!(read(stdout, &kept, keep_output), read(stderr, &kept, false));
+    };
+    let pipes = async { tokio::join!(writing, reading) };
+    tokio::pin!(pipes);
+    let mut closed = false;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            _ = &mut pipes, if !closed => closed = true,
+        }
+    };
+    group.end();
+    if !closed {
+        let _ = tokio::time::timeout(GRACE, pipes).await;
+    }
+    let mut kept = kept.lock().await;
+    Ok(Finished {
+        code: status.code(),
+        said: kept.tail(),
+        output: std::mem::take(&mut kept.output),
+        overflowed: kept.overflowed,
+    })
+}
+
+/// What is kept of the output.
+#[derive(Default)]
+struct Kept {
+    last: VecDeque<u8>,
+    output: Vec<u8>,
+    overflowed: bool,
+}
+
+impl Kept {
+    fn take(&mut self, bytes: &[u8], as_output: bool) {
+        if as_output {
+            let room = MOST_OUTPUT.saturating_sub(self.output.len());
+            self.overflowed |= bytes.len() > room;
+            self.output.extend(bytes.iter().take(room));
+            return;
+        }
+        self.last.extend(bytes);
+        let over = self.last.len().saturating_sub(TAIL_BYTES);
+        self.last.drain(..over);
+    }
+
+    fn tail(&mut self) -> String {
+        let text = String::from_utf8_lossy(self.last.make_contiguous());
+        let skipped = text.chars().count().saturating_sub(TAIL);
+        text.chars().skip(skipped).collect()
+    }
+}
+
+async fn read(
+    from: Option<impl AsyncRead + Unpin>,
+    kept: &tokio::sync::Mutex<Kept>,
+    as_output: bool,
+) {
+    let Some(mut from) = from else { return };
+    let mut buffer = vec![0; 4_096];
+    while let Ok(read) = from.read(&mut buffer).await {
+        if read == 0 {
+            break;
+        }
+        kept.lock()
+            .await
+            .take(buffer.get(..read).unwrap_or_default(), as_output);
+    }
+}
+
+/// The group of a child: everything it started that did not leave it.
+struct Group {
+    #[cfg(unix)]
+    leader: std::sync::atomic::AtomicI32,
+}
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self {
+            leader: id.unwrap_or_default().into(),
+        }
+    }
+
+    /// Ends it, once: the number may belong to others later.
+    fn end(&self) {
+        let leader = self.leader.swap(0, std::sync::atomic::Ordering::Relaxed);
+        if let Some(leader) = rustix::process::Pid::from_raw(leader) {
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child) -> Self {
+        Self {}
+    }
+
+    /// The child itself ends when it is dropped.
+    fn end(&self) {}
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_much_output_is_kept() {
+        let mut kept = Kept::default();
+        for at in 0..100_000_u32 {
+            kept.take(format!("é{at}\n").as_bytes(), false);
+            assert!(kept.last.len() <= TAIL_BYTES);
+        }
+        let tail = kept.tail();
+        assert_eq!(tail.chars().count(), TAIL);
+        assert!(tail.ends_with("é99999\n"));
+        kept.take(&vec![b'x'; MOST_OUTPUT], true);
+        assert!(!kept.overflowed);
+        kept.take(b"y", true);
+        assert!(kept.overflowed && kept.output.len() == MOST_OUTPUT);
+    }
+}

@@ -1,0 +1,244 @@
+//! Conditions of chain steps: an expression over the run's variables, or a question in plain
+//! words that someone has to answer. Tells which it is, and evaluates the first kind. Knows
+//! nothing of chains.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use deliberate_core::nearest;
+use serde_json::Value;
+
+use super::{
+    Values,
+    error::{Fault, explain, undefined_name},
+    habit::{checked, first_word},
+    render::Renderer,
+    scan::Mask,
+    value::{Room, TooBig, from_json, to_json},
+};
+
+/// Bytes of a condition.
+const LONGEST: usize = 10_000;
+
+/// What makes a text look like an expression.
+const OPERATORS: [&str; 12] = [
+    "==", "!=", "<", ">", " in ", " and ", " or ", " not ", "|", ".", "[", "~",
+];
+
+/// The tests that expressions have, after `is`.
+const TESTS: [&str; 34] = [
+    "boolean",
+    "defined",
+    "divisibleby",
+    "endingwith",
+    "eq",
+    "equalto",
+    "even",
+    "false",
+    "float",
+    "ge",
+    "greaterthan",
+    "gt",
+    "in",
+    "int",
+    "integer",
+    "iterable",
+    "le",
+    "lessthan",
+    "lower",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "not",
+    "number",
+    "odd",
+    "sameas",
+    "sequence",
+    "startingwith",
+    "string",
+    "true",
+    "undefined",
+    "upper",
+    "safe",
+];
+
+/// What a condition is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// An expression, which can be evaluated.
+    Expression(Expression),
+    /// A question, which someone has to answer.
+    Question(String),
+}
+
+/// An expression that can be read, and whose names are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    text: String,
+}
+
+impl Expression {
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Why an expression can't be read or evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("condition `{expression}`: {message}{}", .help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
+pub struct ExpressionError {
+    /// The expression.
+    pub expression: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Renderer {
+    /// Tells an expression from a question. What looks like an expression and has a name that is
+    /// not known is an error, so that a slip does not become a question.
+    pub fn condition(
+        &self,
+        text: &str,
+        known: &BTreeSet<String>,
+    ) -> Result<Condition, ExpressionError> {
+        let text = without_braces(text);
+        let question = || Condition::Question(text.to_owned());
+        if text.len() > LONGEST {
+            let message = format!("it is longer than {LONGEST} bytes");
+            return Err(failed(text, message, Some("shorten it".to_owned())));
+        }
+        let mask = Mask::of(text);
+        let mask = format!(" {} ", mask.as_str());
+        let looks_like_one = OPERATORS.iter().any(|operator| mask.contains(operator));
+        let begins_with_known = known.contains(first_word(text));
+        let names = match self.names_in(text) {
+            Ok(names) => names,
+            Err(fault) if is_foreign(&mask) || (begins_with_known && is_certain(&mask)) => {
+                return Err(failed(text, fault.message, fault.help));
+            }
+            Err(_) => return Ok(question()),
+        };
+        if !tests_are_known(&mask) {
+            return Ok(question());
+        }
+        match names.iter().find(|name| !known.contains(*name)) {
+            None => Ok(Condition::Expression(Expression {
+                text: text.to_owned(),
+            })),
+            Some(_) if !looks_like_one => Ok(question()),
+            Some(name) => {
+                let help = match nearest(name, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "use a variable of the chain, or ask in a whole sentence".to_owned(),
+                };
+                let message = format!("there is no value named `{name}`");
+                Err(failed(text, message, Some(help)))
+            }
+        }
+    }
+
+    /// The value of an expression.
+    pub fn evaluate(&self, expression: &str, values: &Values) -> Result<Value, ExpressionError> {
+        let found = self.evaluated(expression, values)?;
+        let mut room = Room(self.limits.rendered_bytes);
+        to_json(&found, &mut room).map_err(|TooBig| {
+            let help = "select less".to_owned();
+            failed(expression, "its value is too big".to_owned(), Some(help))
+        })
+    }
+
+    /// Whether an expression holds: it is neither false, nor zero, nor empty, nor absent.
+    pub fn holds(&self, expression: &Expression, values: &Values) -> Result<bool, ExpressionError> {
+        self.evaluated(&expression.text, values)
+            .map(|found| found.is_true())
+    }
+
+    fn evaluated(
+        &self,
+        expression: &str,
+        values: &Values,
+    ) -> Result<minijinja::Value, ExpressionError> {
+        let fault = |fault: Fault| failed(expression, fault.message, fault.help);
+        let source = checked(expression, 0, &mut 0).map_err(fault)?;
+        let say = |error: &minijinja::Error| {
+            let (message, help) = explain(error);
+            match undefined_name(error) {
+                Some(name) => {
+                    let near = nearest(&name, values.keys().map(String::as_str));
+                    let message = format!("there is no value named `{name}`");
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    failed(expression, message, help)
+                }
+                None => failed(expression, message, help),
+            }
+        };
+        let compiled = self
+            .base
+            .compile_expression_owned(source)
+            .map_err(|error| say(&error))?;
+        let scope: BTreeMap<String, minijinja::Value> = compiled
+            .undeclared_variables(false)
+            .into_iter()
+            .filter_map(|name| {
+                let value = from_json(values.get(&name)?);
+                Some((name, value))
+            })
+            .collect();
+        compiled.eval(scope).map_err(|error| say(&error))
+    }
+
+    /// The names that an expression uses.
+    fn names_in(&self, expression: &str) -> Result<BTreeSet<String>, Fault> {
+        let source = checked(expression, 0, &mut 0)?;
+        let compiled = self.base.compile_expression_owned(source);
+        let compiled = compiled.map_err(|error| Fault::at(0, explain(&error).0))?;
+        let mut names: BTreeSet<String> =
+            compiled.undeclared_variables(false).into_iter().collect();
+        for (global, _) in self.base.globals() {
+            names.remove(global);
+        }
+        Ok(names)
+    }
+}
+
+/// `{{ x }}` is `x`.
+fn without_braces(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix("{{")
+        .and_then(|text| text.strip_suffix("}}"))
+        .map_or(text, str::trim)
+}
+
+/// Whether a text has words of another language, which no sentence has.
+fn is_foreign(mask: &str) -> bool {
+    ["===", "!==", "&&", "||"]
+        .iter()
+        .any(|operator| mask.contains(operator))
+}
+
+/// Whether a text has what hardly any sentence has.
+fn is_certain(mask: &str) -> bool {
+    ["==", "!=", "<=", ">=", " | "]
+        .iter()
+        .any(|operator| mask.contains(operator))
+}
+
+/// Whether what stands after each `is` is a test; "the answer is good" is a sentence.
+fn tests_are_known(mask: &str) -> bool {
+    mask.match_indices(" is ").all(|(at, is)| {
+        let rest = mask.get(at + is.len()..).unwrap_or_default().trim_start();
+        let rest = rest.strip_prefix("not ").unwrap_or(rest);
+        TESTS.contains(&first_word(rest.trim_start()))
+    })
+}
+
+fn failed(expression: &str, message: String, help: Option<String>) -> ExpressionError {
+    ExpressionError {
+        expression: expression.chars().take(200).collect(),
+        message,
+        help,
+    }
+}

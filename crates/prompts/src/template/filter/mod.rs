@@ -1,0 +1,285 @@
+//! The filters and tests that templates have. Those of the engine are let in one by one, each
+//! behind a check of how much it is given; some are our own, because prompts are written with
+//! other habits (`dump`, values that may be absent) or because the engine's have no bound.
+
+mod own;
+
+use minijinja::{
+    Environment, Error, ErrorKind, State, filters,
+    value::{Rest, Value, ValueKind, ValueOrKwargs},
+};
+
+use self::own::{
+    default, dump, edge, indent, join, keys, length, pairs, replace, text, truncate, values,
+};
+use super::value::{Room, TooBig, absent, is_absent, measure};
+
+/// The filter that keeps a variable from growing without end; put in by us, never by authors.
+pub(super) const HELD: &str = "_held";
+
+/// Entries that a filter looks at.
+const ENTRIES: usize = 200_000;
+
+/// Names that authors may write after `|`.
+pub(super) const FILTERS: [&str; 51] = [
+    "abs",
+    "batch",
+    "capitalize",
+    "count",
+    "d",
+    "default",
+    "dictsort",
+    "dump",
+    "e",
+    "escape",
+    "first",
+    "float",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "keys",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pairs",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "truncate",
+    "unique",
+    "upper",
+    "values",
+    "wordcount",
+    "center",
+    "chain",
+    "zip",
+];
+
+/// How much one rendering has used beyond steps.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    printed: usize,
+    looked_at: usize,
+}
+
+impl Used {
+    /// Counts bytes that were printed, also into what is kept aside.
+    pub(super) fn print(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
+        self.printed = self.printed.saturating_add(bytes);
+        within(self.printed, most)
+    }
+
+    /// Counts what was looked at to see how big it is, which takes time.
+    fn look_at(&mut self, size: usize, most: usize) -> Result<(), Error> {
+        self.looked_at = self.looked_at.saturating_add(size);
+        within(self.looked_at, most)
+    }
+}
+
+fn within(used: usize, most: usize) -> Result<(), Error> {
+    if used > most { Err(too_big()) } else { Ok(()) }
+}
+
+/// The error for what is too big.
+pub(super) fn too_big() -> Error {
+    Error::new(
+        ErrorKind::WriteFailure,
+        "the template makes more text than a prompt may have",
+    )
+}
+
+/// Gives an environment its filters. No result is longer than `most` bytes.
+pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
+    // All that the engine brings goes first: what is not let in is not there.
+    for name in [
+        "format",
+        "pprint",
+        "attr",
+        "bool",
+        "urlencode",
+        "tojson",
+        "default",
+        "d",
+    ] {
+        environment.remove_filter(name);
+    }
+    for name in ["debug", "dict", "namespace"] {
+        environment.remove_global(name);
+    }
+    // Other languages' words for what is absent.
+    for name in ["null", "undefined"] {
+        environment.add_global(name, absent());
+    }
+    environment.set_unknown_method_callback(|_, value, method, _| match method {
+        _ if value.kind() != ValueKind::Map => Err(ErrorKind::UnknownMethod.into()),
+        "items" => pairs(value.clone()),
+        "keys" => keys(value),
+        "values" => values(value),
+        _ => Err(ErrorKind::UnknownMethod.into()),
+    });
+    add_guarded(environment, most);
+    environment.add_filter("default", default);
+    environment.add_filter("d", default);
+    environment.add_filter("first", |value: &Value| edge(value, false));
+    environment.add_filter("last", |value: &Value| edge(value, true));
+    environment.add_filter("length", length);
+    environment.add_filter("count", length);
+    environment.add_filter("pairs", pairs);
+    environment.add_filter("keys", keys);
+    environment.add_filter("values", values);
+    environment.add_filter("safe", |value: Value| value);
+    let dumped = move |value: &Value, indent: Option<usize>| dump(value, indent, most);
+    environment.add_filter("dump", dumped);
+    environment.add_filter("tojson", dumped);
+    environment.add_filter("string", move |value: &Value| text(value, most));
+    environment.add_filter(
+        "join",
+        move |value: &Value, with: Option<&Value>, attribute: Option<&str>| {
+            join(value, with, attribute, most)
+        },
+    );
+    environment.add_filter("replace", move |it: &Value, from: &Value, to: &Value| {
+        replace(&text(it, most)?, &text(from, most)?, &text(to, most)?, most)
+    });
+    environment.add_filter(
+        "indent",
+        move |it: &Value, width: Option<usize>, first: Option<bool>| {
+            indent(&text(it, most)?, width, first, most)
+        },
+    );
+    environment.add_filter("center", move |it: &Value, width: Option<usize>| {
+        let width = width.unwrap_or(80).min(1_000);
+        text(it, most).map(|it| format!("{it:^width$}"))
+    });
+    environment.add_filter(
+        "truncate",
+        move |it: &Value, most_letters: Option<usize>, whole: Option<bool>, end: Option<String>| {
+            text(it, most).map(|it| truncate(&it, most_letters, whole, end.as_deref()))
+        },
+    );
+    environment.add_filter("wordcount", move |it: &Value| {
+        text(it, most).map(|it| it.split_whitespace().count())
+    });
+    environment.add_filter(HELD, move |state: &mut State<'_, '_>, value: Value| {
+        let mut room = Room(most);
+        measure(&value, &mut room).map_err(|TooBig| too_big())?;
+        let used = state.get_or_insert_extension_with(Used::default);
+        used.look_at(most.saturating_sub(room.0), most.saturating_mul(64))?;
+        Ok(value)
+    });
+    environment.add_test("defined", |value: &Value| !is_absent(value));
+    environment.add_test("undefined", is_absent);
+    environment.add_test("none", is_absent);
+}
+
+/// What an absent value is to a filter.
+#[derive(Clone, Copy)]
+enum AbsentIs {
+    /// Empty text.
+    Text,
+    /// An empty list, as it is everywhere.
+    List,
+    /// Nothing at all.
+    Nothing,
+}
+
+/// Lets the engine's own filters in, behind a check.
+fn add_guarded(environment: &mut Environment<'static>, most: usize) {
+    use AbsentIs::{List, Nothing, Text};
+    let all: [(&'static str, Value, AbsentIs); 34] = [
+        ("abs", Value::from_function(filters::abs), Nothing),
+        ("batch", Value::from_function(filters::batch), List),
+        (
+            "capitalize",
+            Value::from_function(filters::capitalize),
+            Text,
+        ),
+        ("chain", Value::from_function(filters::chain), List),
+        ("dictsort", Value::from_function(filters::dictsort), List),
+        ("e", Value::from_function(filters::escape), Text),
+        ("escape", Value::from_function(filters::escape), Text),
+        ("float", Value::from_function(filters::float), Nothing),
+        ("groupby", Value::from_function(filters::groupby), List),
+        ("int", Value::from_function(filters::int), Nothing),
+        ("items", Value::from_function(filters::items), List),
+        ("lines", Value::from_function(filters::lines), Text),
+        ("list", Value::from_function(filters::list), List),
+        ("lower", Value::from_function(filters::lower), Text),
+        ("map", Value::from_function(filters::map), List),
+        ("max", Value::from_function(filters::max), List),
+        ("min", Value::from_function(filters::min), List),
+        ("reject", Value::from_function(filters::reject), List),
+        (
+            "rejectattr",
+            Value::from_function(filters::rejectattr),
+            List,
+        ),
+        ("reverse", Value::from_function(filters::reverse), List),
+        ("round", Value::from_function(filters::round), Nothing),
+        ("select", Value::from_function(filters::select), List),
+        (
+            "selectattr",
+            Value::from_function(filters::selectattr),
+            List,
+        ),
+        ("slice", Value::from_function(filters::slice), List),
+        ("sort", Value::from_function(filters::sort), List),
+        ("split", Value::from_function(filters::split), Text),
+        ("sum", Value::from_function(filters::sum), List),
+        ("title", Value::from_function(filters::title), Text),
+        ("trim", Value::from_function(filters::trim), Text),
+        ("unique", Value::from_function(filters::unique), List),
+        ("upper", Value::from_function(filters::upper), Text),
+        ("zip", Value::from_function(filters::zip), List),
+        ("length", Value::from_function(filters::length), List),
+        ("count", Value::from_function(filters::length), List),
+    ];
+    for (name, function, absent_is) in all {
+        environment.add_filter(
+            name,
+            move |state: &mut State<'_, '_>, given: Rest<ValueOrKwargs>| {
+                let mut given = given.into_values();
+                for value in &given {
+                    guard(value, most)?;
+                }
+                if let Some(first) = given.first_mut().filter(|it| is_absent(it)) {
+                    *first = match absent_is {
+                        AbsentIs::Text => Value::from(""),
+                        AbsentIs::Nothing => Value::from(()),
+                        AbsentIs::List if first.is_undefined() => first.clone(),
+                        AbsentIs::List => absent(),
+                    };
+                }
+                function.call(state, &given)
+            },
+        );
+    }
+}
+
+fn guard(value: &Value, most: usize) -> Result<(), Error> {
+    let fits = match value.as_str() {
+        Some(text) => text.len() <= most,
+        None => value.len().is_none_or(|entries| entries <= ENTRIES),
+    };
+    if fits { Ok(()) } else { Err(too_big()) }
+}

@@ -1,0 +1,192 @@
+//! Our own filters: those that the engine lacks, and those whose result the engine does not bound.
+//! Each is given the most bytes it may make. Knows nothing of how they are registered.
+
+use minijinja::{
+    Error, ErrorKind,
+    value::{Value, ValueKind},
+};
+
+use super::{
+    super::value::{Room, TooBig, absent, is_absent, to_json, write_text},
+    guard, too_big,
+};
+
+pub(super) fn text(value: &Value, most: usize) -> Result<String, Error> {
+    let mut written = String::new();
+    write_text(value, &mut written, &mut Room(most)).map_err(|TooBig| too_big())?;
+    Ok(written)
+}
+
+/// The second value if the first is absent; with `true` behind it, also if it is false or empty.
+pub(super) fn default(value: Value, other: Option<Value>, also_false: Option<bool>) -> Value {
+    if is_absent(&value) || (also_false == Some(true) && !value.is_true()) {
+        other.unwrap_or_else(|| Value::from(""))
+    } else {
+        value
+    }
+}
+
+pub(super) fn edge(value: &Value, last: bool) -> Result<Value, Error> {
+    if is_absent(value) {
+        return Ok(absent());
+    }
+    if let Some(text) = value.as_str() {
+        let mut letters = text.chars();
+        let letter = if last {
+            letters.next_back()
+        } else {
+            letters.next()
+        };
+        return Ok(letter.map_or_else(absent, Value::from));
+    }
+    guard(value, usize::MAX)?;
+    let mut items = value.try_iter()?;
+    let item = if last { items.last() } else { items.next() };
+    Ok(item.unwrap_or_else(absent))
+}
+
+/// How many letters, entries or fields; none of what is absent.
+pub(super) fn length(value: &Value) -> Result<Value, Error> {
+    if is_absent(value) {
+        return Ok(Value::from(0));
+    }
+    if value.kind() == ValueKind::Map
+        && let Ok(field) = value.get_item(&Value::from("length"))
+        && !field.is_undefined()
+    {
+        return Ok(field);
+    }
+    value.len().map(Value::from).ok_or_else(|| {
+        let kind = value.kind();
+        Error::new(
+            ErrorKind::InvalidOperation,
+            format!("a {kind} has no length"),
+        )
+    })
+}
+
+/// Name and value of each field; lists stay as they are. This is what a loop with two names needs.
+pub(super) fn pairs(value: Value) -> Result<Value, Error> {
+    if value.kind() != ValueKind::Map {
+        return Ok(value);
+    }
+    value
+        .try_iter()?
+        .map(|key| {
+            let inner = value.get_item(&key)?;
+            Ok(Value::from(vec![key, inner]))
+        })
+        .collect()
+}
+
+pub(super) fn keys(value: &Value) -> Result<Value, Error> {
+    Ok(value.try_iter()?.collect())
+}
+
+pub(super) fn values(value: &Value) -> Result<Value, Error> {
+    if value.kind() != ValueKind::Map {
+        return Ok(value.clone());
+    }
+    let keys = value.try_iter()?;
+    keys.map(|key| value.get_item(&key)).collect()
+}
+
+/// JSON, with nothing escaped that JSON does not need escaped.
+pub(super) fn dump(value: &Value, indent: Option<usize>, most: usize) -> Result<String, Error> {
+    use serde::Serialize as _;
+    let json = to_json(value, &mut Room(most)).map_err(|TooBig| too_big())?;
+    let width = indent.unwrap_or_default().min(16);
+    if width == 0 {
+        return Ok(json.to_string());
+    }
+    let blanks = " ".repeat(width);
+    let style = serde_json::ser::PrettyFormatter::with_indent(blanks.as_bytes());
+    let mut written = Vec::new();
+    json.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut written,
+        style,
+    ))
+    .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;
+    String::from_utf8(written)
+        .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+}
+
+pub(super) fn join(
+    value: &Value,
+    with: Option<&Value>,
+    attribute: Option<&str>,
+    most: usize,
+) -> Result<String, Error> {
+    if value.as_str().is_some() {
+        return text(value, most);
+    }
+    let with = with.map_or(Ok(String::new()), |it| text(it, most))?;
+    let mut joined = String::new();
+    let mut room = Room(most);
+    for (index, item) in value.try_iter()?.enumerate() {
+        if index > 0 {
+            room.take(with.len()).map_err(|TooBig| too_big())?;
+            joined.push_str(&with);
+        }
+        room.take(1).map_err(|TooBig| too_big())?;
+        let item = match attribute {
+            Some(name) => item.get_attr(name)?,
+            None => item,
+        };
+        write_text(&item, &mut joined, &mut room).map_err(|TooBig| too_big())?;
+    }
+    Ok(joined)
+}
+
+pub(super) fn replace(it: &str, from: &str, to: &str, most: usize) -> Result<String, Error> {
+    let found = it.matches(from).count();
+    let grown = found.saturating_mul(to.len()).saturating_add(it.len());
+    if grown > most {
+        return Err(too_big());
+    }
+    Ok(it.replace(from, to))
+}
+
+pub(super) fn indent(
+    it: &str,
+    width: Option<usize>,
+    first: Option<bool>,
+    most: usize,
+) -> Result<String, Error> {
+    let blanks = " ".repeat(width.unwrap_or(4).min(100));
+    let lines = it.split('\n').count();
+    if lines.saturating_mul(blanks.len()).saturating_add(it.len()) > most {
+        return Err(too_big());
+    }
+    let mut lines = it.split('\n').enumerate();
+    let mut shifted = String::new();
+    lines.by_ref().for_each(|(index, line)| {
+        if index > 0 {
+            shifted.push('\n');
+        }
+        if (index > 0 || first == Some(true)) && !line.is_empty() {
+            shifted.push_str(&blanks);
+        }
+        shifted.push_str(line);
+    });
+    Ok(shifted)
+}
+
+/// The first letters of a text, cut after a word unless told otherwise, with what shows the cut.
+pub(super) fn truncate(
+    it: &str,
+    most_letters: Option<usize>,
+    anywhere: Option<bool>,
+    end: Option<&str>,
+) -> String {
+    let most = most_letters.unwrap_or(255);
+    let Some((at, _)) = it.char_indices().nth(most) else {
+        return it.to_owned();
+    };
+    let cut = it.get(..at).unwrap_or(it);
+    let cut = match cut.rfind(' ') {
+        Some(blank) if anywhere != Some(true) => cut.get(..blank).unwrap_or(cut),
+        _ => cut,
+    };
+    format!("{cut}{}", end.unwrap_or("..."))
+}

@@ -1,0 +1,282 @@
+//! Makes a template ready for the engine: what it takes in from elsewhere becomes variables, a
+//! few habits of other template languages become ours, and what the engine can't put a bound on
+//! gets one. Every place in the result is known in the original, so errors point there. Knows
+//! nothing of values.
+
+use super::{
+    error::Fault,
+    filter::HELD,
+    habit::{checked, first_word, two_names},
+    reference::{Target, target},
+    scan::{Mask, Piece, PieceKind, pieces},
+};
+
+/// Bytes of a line in a template that has tags. The engine can't count further.
+const LINE: usize = 60_000;
+
+/// A template that the engine can read.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Its text.
+    pub(super) source: String,
+    /// What it takes in, each with the variable that stands for it and its place.
+    pub(super) taken: Vec<Taken>,
+    /// The longest text in it that is kept aside before it is printed; nothing if none is.
+    pub(super) longest_kept: Option<usize>,
+    /// How many tags that keep text aside are open.
+    keeping: usize,
+    /// Where pieces of the result come from.
+    origins: Vec<(usize, usize)>,
+}
+
+/// Something taken in.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    /// The variable that stands for it.
+    pub(super) variable: String,
+    /// What it is.
+    pub(super) target: Target,
+    /// Where it stands in the original.
+    pub(super) at: usize,
+}
+
+impl Prepared {
+    /// The place in the original that a place in the result comes from.
+    pub(super) fn original(&self, place: usize) -> usize {
+        let next = self.origins.partition_point(|(here, _)| *here <= place);
+        let (here, there) = next
+            .checked_sub(1)
+            .and_then(|index| self.origins.get(index))
+            .copied()
+            .unwrap_or_default();
+        let most = self.origins.get(next).map_or(usize::MAX, |it| it.1);
+        (there + (place - here)).min(most)
+    }
+
+    fn add(&mut self, text: &str, from: usize) {
+        self.origins.push((self.source.len(), from));
+        self.source.push_str(text);
+    }
+}
+
+/// Makes a template ready, or says what is wrong with it.
+pub(super) fn prepare(body: &str) -> Result<Prepared, Fault> {
+    let all = pieces(body);
+    if all.iter().any(|piece| piece.kind != PieceKind::Plain) {
+        short_lines(body)?;
+    }
+    let prefix = fresh(body);
+    let mut done = Prepared {
+        source: String::with_capacity(body.len() + 64),
+        taken: Vec::new(),
+        longest_kept: None,
+        keeping: 0,
+        origins: Vec::new(),
+    };
+    let mut multiplications = 0;
+    for piece in all {
+        match piece.kind {
+            PieceKind::Plain | PieceKind::Mute => {
+                if done.keeping > 0 {
+                    let longest = done.longest_kept.unwrap_or_default();
+                    done.longest_kept = Some(longest.max(piece.text.len()));
+                }
+                done.add(piece.text, piece.start);
+            }
+            PieceKind::Print => print(&mut done, piece, &prefix, &mut multiplications)?,
+            PieceKind::Block => block(&mut done, piece, &mut multiplications)?,
+        }
+    }
+    Ok(done)
+}
+
+fn short_lines(body: &str) -> Result<(), Fault> {
+    let mut start = 0;
+    for line in body.split('\n') {
+        if line.len() > LINE {
+            let message = format!("the line has more than {LINE} bytes");
+            return Err(Fault::at(start, message).help("break it"));
+        }
+        start += line.len() + 1;
+    }
+    Ok(())
+}
+
+/// A beginning for names that the template does not use.
+fn fresh(body: &str) -> String {
+    let mut prefix = "taken_in_".to_owned();
+    while body.contains(&prefix) {
+        prefix.insert(0, '_');
+    }
+    prefix
+}
+
+fn print(
+    done: &mut Prepared,
+    piece: Piece<'_>,
+    prefix: &str,
+    multiplications: &mut usize,
+) -> Result<(), Fault> {
+    let (open, inside, close) = piece.parts();
+    match target(inside) {
+        None => {
+            let inside = checked(inside, piece.start + open.len(), multiplications)?;
+            done.add(open, piece.start);
+            done.add(&inside, piece.start + open.len());
+            done.add(close, piece.start + open.len() + inside.len());
+        }
+        Some(Err(help)) => {
+            let shown: String = piece.text.chars().take(80).collect();
+            let fault = Fault::at(piece.start, format!("`{shown}` can't be read"));
+            return Err(fault.help(help));
+        }
+        Some(Ok(target)) => {
+            let variable = format!("{prefix}{}", done.taken.len());
+            // Its line breaks stay, so that the lines behind it keep their numbers.
+            let breaks = "\n".repeat(inside.matches('\n').count());
+            done.add(&format!("{open}{variable}{breaks}{close}"), piece.start);
+            done.taken.push(Taken {
+                variable,
+                target,
+                at: piece.start,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn block(done: &mut Prepared, piece: Piece<'_>, multiplications: &mut usize) -> Result<(), Fault> {
+    let (open, inside, close) = piece.parts();
+    let start = piece.start + open.len();
+    let mut inside = checked(inside, start, multiplications)?;
+    let word = piece.word();
+    match word {
+        "elseif" => inside = inside.replacen("elseif", "elif  ", 1),
+        "for" => inside = two_names(inside),
+        _ => {}
+    }
+    match word {
+        "set" if Mask::of(&inside).as_str().contains('=') => {}
+        "set" | "macro" | "call" | "filter" | "block" => {
+            done.keeping += 1;
+            done.longest_kept.get_or_insert(0);
+        }
+        "endset" | "endmacro" | "endcall" | "endfilter" | "endblock" => {
+            done.keeping = done.keeping.saturating_sub(1);
+        }
+        _ => {}
+    }
+    done.add(open, piece.start);
+    done.add(&inside, start);
+    let end = piece.start + piece.text.len();
+    done.add(close, end - close.len());
+    let eats = if close.starts_with('-') { "-" } else { "" };
+    for name in names_given(word, &inside) {
+        let guard = format!("{{% set {name} = {name}|{HELD} {eats}%}}");
+        done.add(&guard, end);
+    }
+    Ok(())
+}
+
+/// The variables that a tag gives a value to. The engine counts steps and not what they make, so
+/// each is looked at before it can grow further.
+fn names_given(word: &str, inside: &str) -> Vec<String> {
+    let mask = Mask::of(inside);
+    let rest = mask.as_str().trim_start();
+    let rest = rest.strip_prefix(word).unwrap_or_default();
+    let names = match word {
+        "set" => rest
+            .split_once('=')
+            .map_or("", |(names, _)| names)
+            .to_owned(),
+        "for" => rest
+            .split_once(" in ")
+            .map_or("", |(names, _)| names)
+            .to_owned(),
+        "with" => before_equals(rest),
+        "macro" | "call" => {
+            let (_, inner) = rest.split_once('(').unwrap_or_default();
+            // A call without names of its own begins with the macro's, which has its own guards.
+            if word == "call" && !rest.trim_start().starts_with('(') {
+                return Vec::new();
+            }
+            before_equals(outer(inner, ')'))
+        }
+        _ => return Vec::new(),
+    };
+    names
+        .split([',', '(', ')'])
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && first_word(name) == *name)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What stands before the end that is not in brackets.
+fn outer(text: &str, end: char) -> &str {
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices() {
+        if depth == 0 && letter == end {
+            return text.get(..at).unwrap_or_default();
+        }
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// `a = 1, b` → `a,b`.
+fn before_equals(text: &str) -> String {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let part = outer(rest, ',');
+        names.push(part.split('=').next().unwrap_or_default().trim().to_owned());
+        rest = rest.get(part.len() + 1..).unwrap_or_default();
+    }
+    names.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_in_becomes_a_variable_and_lines_stay() {
+        let done = prepare("a {{- ref:x\n -}} b {{script:y.z}}").unwrap();
+        assert_eq!(done.source, "a {{-taken_in_0\n-}} b {{taken_in_1}}");
+        assert_eq!(done.taken.len(), 2);
+        assert_eq!(done.original(done.source.find(" b ").unwrap()), 16);
+        let taken = prepare("taken_in_ {{ref:x}}").unwrap();
+        assert_eq!(taken.source, "taken_in_ {{_taken_in_0}}");
+    }
+
+    #[test]
+    fn habits_of_other_languages_are_met() {
+        let source = |body| prepare(body).unwrap().source;
+        assert_eq!(source("{% elseif x %}"), "{% elif   x %}");
+        assert_eq!(
+            source("{{ a.length }}{{ '.length' }}{{ loop.length }}"),
+            "{{ a|length }}{{ '.length' }}{{ loop.length }}"
+        );
+        assert!(source("{% for k, v in o %}").starts_with("{% for k, v in (o )|pairs%}"));
+    }
+
+    #[test]
+    fn every_variable_is_held() {
+        let source = prepare(
+            "{% set a = 1 -%}{% macro m(b, c=f(1, 2)) %}{% with d = 1, e = 2 %}{% call(g) m(1) %}{% set h %}",
+        )
+        .unwrap()
+        .source;
+        for name in ["a", "b", "c", "d", "e", "g"] {
+            let guard = format!("{{% set {name} = {name}|_held ");
+            assert_eq!(source.matches(&guard).count(), 1, "{name} in {source}");
+        }
+        assert!(source.contains("a|_held -%}"));
+        assert!(!source.contains("set h = h"));
+    }
+}

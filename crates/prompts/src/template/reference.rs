@@ -1,0 +1,184 @@
+//! What a template takes in from elsewhere: `{{ref:prompt}}` and `{{script:id …}}`. Reads how
+//! they are written; knows nothing of what they stand for.
+
+use serde_json::{Map, Value};
+
+use super::scan::{PieceKind, pieces};
+
+/// Something that a template takes in from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// What.
+    pub target: Target,
+    /// The line of the template it stands on, from 1.
+    pub line: u32,
+    /// Where it begins in the template, in bytes.
+    pub offset: usize,
+}
+
+/// What is taken in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Another prompt's text.
+    Prompt(String),
+    /// What a script answers.
+    Script {
+        /// Its id.
+        id: String,
+        /// Which part of the answer; all of it if empty.
+        field: Vec<String>,
+        /// What it is given, as a JSON object.
+        input: String,
+    },
+}
+
+/// All that a template takes in, in order. What stands in comments and raw blocks does not count.
+pub fn plan_refs(template: &str) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let mut line = 1_u32;
+    for piece in pieces(template) {
+        let inside = piece.parts().1;
+        if piece.kind == PieceKind::Print
+            && let Some(Ok(target)) = target(inside)
+        {
+            found.push(Reference {
+                target,
+                line,
+                offset: piece.start,
+            });
+        }
+        let breaks = piece.text.matches('\n').count();
+        line = line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
+    }
+    found
+}
+
+/// What the inside of a tag takes in: nothing if it is an expression, an error if it is badly
+/// written.
+pub(super) fn target(inside: &str) -> Option<Result<Target, String>> {
+    let inside = inside.trim();
+    if let Some(id) = inside.strip_prefix("ref:") {
+        let id = id.trim();
+        return Some(if is_id(id, true) {
+            Ok(Target::Prompt(id.to_owned()))
+        } else {
+            Err("write {{ref:prompt_id}}, with an id of letters, digits, `_`, `-` and `/`".into())
+        });
+    }
+    let call = inside.strip_prefix("script:")?.trim();
+    Some(script(call).ok_or_else(|| {
+        "write {{script:id}}, {{script:id.field}} or {{script:id name='text' n=1 b=true}}".into()
+    }))
+}
+
+fn script(call: &str) -> Option<Target> {
+    let end = call.find(char::is_whitespace).unwrap_or(call.len());
+    let (name, rest) = call.split_at_checked(end)?;
+    let mut parts = name.split('.');
+    let id = parts.next().filter(|id| is_id(id, false))?;
+    let field: Vec<String> = parts.map(str::to_owned).collect();
+    if field.iter().any(|part| !is_id(part, false)) {
+        return None;
+    }
+    Some(Target::Script {
+        id: id.to_owned(),
+        field,
+        input: Value::Object(pairs(rest)?).to_string(),
+    })
+}
+
+/// `k='v' n=1 b=true`; nothing if it can't be read.
+fn pairs(text: &str) -> Option<Map<String, Value>> {
+    let mut found = Map::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (name, after) = rest.split_once('=')?;
+        let name = name.trim();
+        if !is_id(name, false) {
+            return None;
+        }
+        let (value, after) = value(after.trim_start())?;
+        found.insert(name.to_owned(), value);
+        rest = after.trim_start_matches(|letter: char| letter == ',' || letter.is_whitespace());
+    }
+    Some(found)
+}
+
+fn value(text: &str) -> Option<(Value, &str)> {
+    if let Some(quote @ ('"' | '\'')) = text.chars().next() {
+        return quoted(text.get(1..)?, quote);
+    }
+    let end = text
+        .find(|letter: char| letter == ',' || letter.is_whitespace())
+        .unwrap_or(text.len());
+    let (word, rest) = text.split_at_checked(end)?;
+    let value = match serde_json::from_str(word) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value,
+        _ => Value::String(word.to_owned()),
+    };
+    (!word.is_empty()).then_some((value, rest))
+}
+
+/// Text up to its closing quote. A backslash keeps a quote or a backslash from meaning anything.
+fn quoted(text: &str, quote: char) -> Option<(Value, &str)> {
+    let mut found = String::new();
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        if letter == quote {
+            return Some((Value::String(found), text.get(at + letter.len_utf8()..)?));
+        }
+        if letter == '\\' {
+            match letters.next()?.1 {
+                'n' => found.push('\n'),
+                't' => found.push('\t'),
+                plain @ ('"' | '\'' | '\\') => found.push(plain),
+                other => found.extend(['\\', other]),
+            }
+        } else {
+            found.push(letter);
+        }
+    }
+    None
+}
+
+fn is_id(id: &str, nested: bool) -> bool {
+    !id.is_empty()
+        && id.chars().all(|letter| {
+            letter.is_alphanumeric() || matches!(letter, '_' | '-') || (nested && letter == '/')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(inside: &str) -> Option<Target> {
+        target(inside).and_then(Result::ok)
+    }
+
+    #[test]
+    fn both_kinds_are_read_as_they_are_written() {
+        assert_eq!(read(" ref: a/b "), Some(Target::Prompt("a/b".into())));
+        assert_eq!(target("ref_count"), None);
+        assert!(matches!(target("ref:../x"), Some(Err(_))));
+        assert!(matches!(target("script:a k='open"), Some(Err(_))));
+        let expected = Target::Script {
+            id: "count".into(),
+            field: vec!["total".into(), "words".into()],
+            input: r#"{"k":"it's }} fine","n":1,"b":true,"w":"low"}"#.into(),
+        };
+        assert_eq!(
+            read(r"script:count.total.words k='it\'s }} fine' n=1 b=true w=low"),
+            Some(expected)
+        );
+    }
+
+    #[test]
+    fn comments_and_raw_blocks_take_nothing_in() {
+        let found =
+            plan_refs("{# {{ref:a}} #}{% raw %}{{ref:b}}{% endraw %}\n{{- ref:c -}} {{ x }}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].target, Target::Prompt("c".into()));
+        assert_eq!(found[0].line, 2);
+    }
+}

@@ -1,0 +1,265 @@
+//! Cuts a template into plain text, comments, raw blocks and tags, without understanding what
+//! stands in the tags. Every byte of the template is in exactly one piece. Knows nothing of
+//! values or prompts.
+
+/// One piece of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// What it is.
+    pub(super) kind: PieceKind,
+    /// All of it, with its braces.
+    pub(super) text: &'a str,
+    /// Where it begins, in bytes.
+    pub(super) start: usize,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    /// What is shown as it stands.
+    Plain,
+    /// A raw block with its tags, or a comment: nothing in it means anything.
+    Mute,
+    /// `{{ … }}`.
+    Print,
+    /// `{% … %}`.
+    Block,
+}
+
+impl<'a> Piece<'a> {
+    /// What stands before the inside of a tag, the inside, and what stands behind it. The marks
+    /// that eat blanks (`-`, `+`) belong to the outside.
+    pub(super) fn parts(&self) -> (&'a str, &'a str, &'a str) {
+        let opens = 2 + usize::from(
+            self.text
+                .get(2..)
+                .is_some_and(|rest| rest.starts_with(['-', '+'])),
+        );
+        let closing = match self.kind {
+            PieceKind::Print => "}}",
+            _ => "%}",
+        };
+        let closes = match self.text.strip_suffix(closing) {
+            Some(rest) if rest.len() > opens && rest.ends_with(['-', '+']) => 3,
+            Some(_) => 2,
+            None => 0,
+        };
+        let ends = self.text.len().saturating_sub(closes).max(opens);
+        let (front, back) = self.text.split_at_checked(ends).unwrap_or((self.text, ""));
+        let (open, inside) = front.split_at_checked(opens).unwrap_or((front, ""));
+        (open, inside, back)
+    }
+
+    /// The first word of a tag.
+    pub(super) fn word(&self) -> &'a str {
+        let inside = self.parts().1.trim_start();
+        let end = inside
+            .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .unwrap_or(inside.len());
+        inside.get(..end).unwrap_or_default()
+    }
+}
+
+/// The pieces of a template, in order.
+pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
+    let mut found = Vec::new();
+    let mut rest = template;
+    let mut start = 0;
+    while !rest.is_empty() {
+        let (kind, length) = next(rest);
+        let (text, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        found.push(Piece { kind, text, start });
+        start += text.len();
+        rest = after;
+    }
+    found
+}
+
+/// What comes next, and how long it is; never nothing.
+fn next(rest: &str) -> (PieceKind, usize) {
+    match opening(rest) {
+        None => (PieceKind::Plain, rest.len()),
+        Some((at, _)) if at > 0 => (PieceKind::Plain, at),
+        Some((_, '#')) => {
+            let length = rest
+                .get(2..)
+                .and_then(|inside| inside.find("#}"))
+                .map_or(rest.len(), |end| end + 4);
+            (PieceKind::Mute, length)
+        }
+        Some((_, '{')) => (PieceKind::Print, closing(rest, "}}")),
+        Some(_) => {
+            let length = closing(rest, "%}");
+            if tag_is(rest.get(..length).unwrap_or_default(), "raw") {
+                (PieceKind::Mute, length + raw_length(rest, length))
+            } else {
+                (PieceKind::Block, length)
+            }
+        }
+    }
+}
+
+/// Where the next tag or comment opens, and its second character.
+fn opening(text: &str) -> Option<(usize, char)> {
+    let mut braces = text.match_indices('{');
+    braces.find_map(|(at, _)| {
+        let second = text.get(at + 1..)?.chars().next()?;
+        matches!(second, '{' | '%' | '#').then_some((at, second))
+    })
+}
+
+/// How long the tag at the beginning is. Its end does not count inside quotes and brackets.
+fn closing(tag: &str, end: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut quotes = Quotes::default();
+    for (at, letter) in tag.char_indices().skip(2) {
+        if quotes.hide(letter) {
+            continue;
+        }
+        let ends = depth == 0 && tag.get(at..).is_some_and(|here| here.starts_with(end));
+        match letter {
+            _ if ends => return at + end.len(),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    tag.len()
+}
+
+/// How much of a raw block comes after its opening tag.
+fn raw_length(rest: &str, opened: usize) -> usize {
+    let body = rest.get(opened..).unwrap_or_default();
+    body.match_indices("{%")
+        .find_map(|(at, _)| {
+            let inside = body.get(at + 2..)?;
+            let word = inside
+                .strip_prefix(['-', '+'])
+                .unwrap_or(inside)
+                .trim_start();
+            let after = word.strip_prefix("endraw")?.trim_start();
+            let after = after.strip_prefix(['-', '+']).unwrap_or(after);
+            let after = after.strip_prefix("%}")?;
+            Some(body.len() - after.len())
+        })
+        .unwrap_or(body.len())
+}
+
+/// Whether a block tag is just this word.
+fn tag_is(tag: &str, word: &str) -> bool {
+    tag.strip_prefix("{%")
+        .and_then(|tag| tag.strip_suffix("%}"))
+        .is_some_and(|inside| inside.trim_matches(['-', '+']).trim() == word)
+}
+
+/// Tells what stands in quotes while a tag is read letter by letter.
+#[derive(Default)]
+struct Quotes {
+    open: Option<char>,
+    escaped: bool,
+}
+
+impl Quotes {
+    /// Whether this letter stands in quotes; the quotes themselves don't.
+    fn hide(&mut self, letter: char) -> bool {
+        let Some(open) = self.open else {
+            self.open = matches!(letter, '"' | '\'').then_some(letter);
+            return false;
+        };
+        let closes = !self.escaped && letter == open;
+        self.escaped = !self.escaped && letter == '\\';
+        if closes {
+            self.open = None;
+        }
+        !closes
+    }
+}
+
+/// A tag's inside in which what stands in quotes is blanked out. It has the same length in bytes,
+/// so that a place in one is a place in the other.
+pub(super) struct Mask(String);
+
+impl Mask {
+    /// The mask of an inside.
+    pub(super) fn of(inside: &str) -> Self {
+        let mut mask = String::with_capacity(inside.len());
+        let mut quotes = Quotes::default();
+        for letter in inside.chars() {
+            if quotes.hide(letter) {
+                mask.extend(std::iter::repeat_n(' ', letter.len_utf8()));
+            } else {
+                mask.push(letter);
+            }
+        }
+        Self(mask)
+    }
+
+    /// Its text.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kinds(template: &str) -> Vec<(PieceKind, &str)> {
+        pieces(template)
+            .into_iter()
+            .map(|piece| (piece.kind, piece.text))
+            .collect()
+    }
+
+    #[test]
+    fn quotes_brackets_comments_and_raw_blocks_hide_what_they_hold() {
+        use PieceKind::{Block, Mute, Plain, Print};
+        assert_eq!(
+            kinds(
+                "a{{ '}}' }}{{ {\"a\": {}} }}{# {{ x }} #}{%- raw -%}{{ x }}{% x %}{% endraw %}{% if a %}"
+            ),
+            vec![
+                (Plain, "a"),
+                (Print, "{{ '}}' }}"),
+                (Print, "{{ {\"a\": {}} }}"),
+                (Mute, "{# {{ x }} #}"),
+                (Mute, "{%- raw -%}{{ x }}{% x %}{% endraw %}"),
+                (Block, "{% if a %}"),
+            ]
+        );
+        assert_eq!(
+            kinds("{ } {{ open"),
+            vec![(Plain, "{ } "), (Print, "{{ open")]
+        );
+    }
+
+    #[test]
+    fn the_marks_that_eat_blanks_are_outside() {
+        let all = pieces("{{- x -}}{% if a %}{{}}");
+        let parts: Vec<_> = all.iter().map(Piece::parts).collect();
+        assert_eq!(
+            parts,
+            vec![
+                ("{{-", " x ", "-}}"),
+                ("{%", " if a ", "%}"),
+                ("{{", "", "}}")
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_byte_is_lost(template in "[{}%#\"' a\\\\ü-]{0,60}") {
+            let all = pieces(&template);
+            let whole: String = all.iter().map(|piece| piece.text).collect();
+            prop_assert_eq!(&whole, &template);
+            for piece in all.iter().filter(|piece| matches!(piece.kind, PieceKind::Print | PieceKind::Block)) {
+                let (open, inside, close) = piece.parts();
+                prop_assert_eq!(format!("{open}{inside}{close}"), piece.text);
+                let mask = Mask::of(inside);
+                prop_assert_eq!(mask.as_str().len(), inside.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Values on their way into a template and out of it. What is absent prints as nothing, is false,
+//! is empty, and has only absent parts, so that an optional argument needs no care. Knows nothing
+//! of templates.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
+use serde_json::Value as Json;
+
+/// How deep values may lie in one another.
+const DEEPEST: usize = 100;
+
+/// What was declared and not given.
+#[derive(Debug)]
+struct Absent;
+
+impl Object for Absent {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, _key: &Value) -> Option<Value> {
+        Some(absent())
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Empty
+    }
+
+    fn render(self: &Arc<Self>, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+}
+
+/// A list. What lies beyond its end is absent.
+#[derive(Debug)]
+struct List(Vec<Value>);
+
+impl Object for List {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let index = key.as_usize()?;
+        Some(self.0.get(index).cloned().unwrap_or_else(absent))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.0.len())
+    }
+}
+
+/// Fields in the order they were given. A field it does not have is absent.
+#[derive(Debug)]
+struct Fields {
+    names: Vec<Arc<str>>,
+    values: BTreeMap<Arc<str>, Value>,
+}
+
+impl Object for Fields {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.values.get(key.as_str()?).cloned()
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        Some(self.values.get(key).cloned().unwrap_or_else(absent))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let names: Vec<Value> = self.names.iter().map(Value::from).collect();
+        Enumerator::RevIter(Box::new(names.into_iter()))
+    }
+}
+
+/// What is absent.
+pub(super) fn absent() -> Value {
+    Value::from_object(Absent)
+}
+
+/// Whether there is nothing.
+pub(super) fn is_absent(value: &Value) -> bool {
+    value.is_undefined() || value.is_none() || value.downcast_object_ref::<Absent>().is_some()
+}
+
+/// A value as templates see it.
+pub(super) fn from_json(json: &Json) -> Value {
+    match json {
+        Json::Null => absent(),
+        Json::Bool(it) => Value::from(*it),
+        Json::String(it) => Value::from(it.as_str()),
+        Json::Number(it) => it
+            .as_i64()
+            .map(Value::from)
+            .or_else(|| it.as_u64().map(Value::from))
+            .or_else(|| it.as_f64().map(Value::from))
+            .unwrap_or_else(absent),
+        Json::Array(items) => Value::from_object(List(items.iter().map(from_json).collect())),
+        Json::Object(fields) => {
+            let values: BTreeMap<Arc<str>, Value> = fields
+                .iter()
+                .map(|(name, value)| (Arc::from(name.as_str()), from_json(value)))
+                .collect();
+            let names = fields.keys().map(|name| Arc::from(name.as_str())).collect();
+            Value::from_object(Fields { names, values })
+        }
+    }
+}
+
+/// A value is too big or too deep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooBig;
+
+/// How much room is left for something.
+#[derive(Debug)]
+pub(super) struct Room(pub(super) usize);
+
+impl Room {
+    /// Takes some of it.
+    pub(super) fn take(&mut self, size: usize) -> Result<(), TooBig> {
+        self.0 = self.0.checked_sub(size).ok_or(TooBig)?;
+        Ok(())
+    }
+}
+
+/// How big a value is, taken out of the room: bytes of text, and something for each part.
+pub(super) fn measure(value: &Value, room: &mut Room) -> Result<(), TooBig> {
+    measure_at(value, room, 0)
+}
+
+fn measure_at(value: &Value, room: &mut Room, depth: usize) -> Result<(), TooBig> {
+    if depth > DEEPEST {
+        return Err(TooBig);
+    }
+    room.take(1)?;
+    if let Some(text) = value.as_str() {
+        return room.take(text.len());
+    }
+    let (true, Ok(items)) = (is_container(value), value.try_iter()) else {
+        return Ok(());
+    };
+    for item in items {
+        if value.kind() == ValueKind::Map {
+            let inner = value.get_item(&item).unwrap_or_default();
+            measure_at(&inner, room, depth + 1)?;
+        }
+        measure_at(&item, room, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(
+        value.kind(),
+        ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
+    )
+}
+
+/// A value of a template as JSON, as far as there is room.
+pub(super) fn to_json(value: &Value, room: &mut Room) -> Result<Json, TooBig> {
+    to_json_at(value, room, 0)
+}
+
+fn to_json_at(value: &Value, room: &mut Room, depth: usize) -> Result<Json, TooBig> {
+    if depth > DEEPEST {
+        return Err(TooBig);
+    }
+    room.take(1)?;
+    if is_absent(value) {
+        return Ok(Json::Null);
+    }
+    match value.kind() {
+        ValueKind::Bool => Ok(Json::Bool(value.is_true())),
+        ValueKind::Number => Ok(serde_json::to_value(value).unwrap_or_default()),
+        ValueKind::Seq | ValueKind::Iterable => value
+            .try_iter()
+            .into_iter()
+            .flatten()
+            .map(|item| to_json_at(&item, room, depth + 1))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Json::Array),
+        ValueKind::Map => {
+            let mut fields = serde_json::Map::new();
+            for key in value.try_iter().into_iter().flatten() {
+                let inner = value.get_item(&key).unwrap_or_default();
+                let inner = to_json_at(&inner, room, depth + 1)?;
+                let mut name = String::new();
+                write_text(&key, &mut name, room)?;
+                fields.insert(name, inner);
+            }
+            Ok(Json::Object(fields))
+        }
+        _ => {
+            let mut text = String::new();
+            write_text(value, &mut text, room)?;
+            Ok(Json::String(text))
+        }
+    }
+}
+
+/// Writes a value as people read it: text as it stands, `true` and `false`, nothing for what is
+/// absent, lists of plain values with commas, anything else as JSON.
+pub(super) fn write_text(
+    value: &Value,
+    into: &mut impl std::fmt::Write,
+    room: &mut Room,
+) -> Result<(), TooBig> {
+    if let Some(text) = value.as_str() {
+        room.take(text.len())?;
+        return into.write_str(text).map_err(|_| TooBig);
+    }
+    if is_absent(value) {
+        return Ok(());
+    }
+    room.take(1)?;
+    let written = match value.kind() {
+        ValueKind::Bool => into.write_str(if value.is_true() { "true" } else { "false" }),
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
+            let text = container_text(value, room)?;
+            into.write_str(&text)
+        }
+        _ => {
+            let mut text = String::new();
+            write!(text, "{value}").map_err(|_| TooBig)?;
+            room.take(text.len())?;
+            into.write_str(&text)
+        }
+    };
+    written.map_err(|_| TooBig)
+}
+
+fn container_text(value: &Value, room: &mut Room) -> Result<String, TooBig> {
+    let json = to_json(value, room)?;
+    let Json::Array(items) = &json else {
+        return Ok(json.to_string());
+    };
+    if items.iter().any(|it| it.is_array() || it.is_object()) {
+        return Ok(json.to_string());
+    }
+    let texts: Vec<String> = items.iter().map(plain_text).collect();
+    Ok(texts.join(","))
+}
+
+/// A plain JSON value as text: text as it stands, nothing for null, anything else as JSON.
+pub(crate) fn plain_text(json: &Json) -> String {
+    match json {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

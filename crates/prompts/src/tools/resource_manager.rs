@@ -1,0 +1,96 @@
+//! `resource_manager`: keeps prompts, gates, methodologies, styles and checkpoints.
+
+use std::sync::Arc;
+
+use deliberate_core::Change;
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use serde_json::Value;
+
+use crate::{
+    engine::{Engine, Framework, KEYS, Settings, failure},
+    manage::{self, Action, Input, Told},
+    model::Kind,
+};
+
+/// The tool.
+pub struct ResourceManager(pub Arc<Engine>);
+
+impl Tool for ResourceManager {
+    type Input = Input;
+    type Output = Told;
+
+    fn about(&self) -> About {
+        About {
+            name: "resource_manager",
+            title: "Manage the prompt library",
+            description: "Keeps the prompt library. Fields of create and update, beside those \
+                          listed: prompt: name, description, category, user_message_template, \
+                          system_message, arguments[], chain_steps[], gate_configuration, \
+                          tools[]; gate: name, description, guidance, pass_criteria[], severity, \
+                          activation, retry_config; methodology: name, system_prompt_guidance, \
+                          phases[], methodology_gates[]; style: name, guidance. update changes \
+                          only what is given, \"\" clears. guide tells more.",
+            annotations: Annotations {
+                destructive: true,
+                ..Annotations::ADDS
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Told>, ToolError> {
+        let settings = Settings::read(call, &self.0.options).await?;
+        if input.action == Action::Switch && input.resource_type.kind() == Some(Kind::Methodology) {
+            return self.switch(&input, call).await;
+        }
+        let in_use = settings.methodology().map(str::to_owned);
+        let told = manage::answer(Arc::clone(&self.0), call.now(), in_use, input).await?;
+        Ok(Outcome {
+            output: told,
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}
+
+impl ResourceManager {
+    /// Makes a methodology the one in use, for every process and until the next switch.
+    async fn switch(&self, input: &Input, call: &Call) -> Result<Outcome<Told>, ToolError> {
+        let rest = manage::checked_fields(input)?;
+        let library = self.0.shelf.library().await;
+        let id = input.id.as_deref().unwrap_or_default();
+        let Some(methodology) = library.methodology(id) else {
+            return Err(manage::no_such_methodology(&library, id));
+        };
+        if rest.get("persist") == Some(&Value::Bool(false)) {
+            return Err(failure(
+                "InvalidInput",
+                "A switch is always kept, so `persist: false` can't be done.",
+                "Leave it out; for one command, put @NAME in front of it.",
+            ));
+        }
+        let framework = Framework {
+            active: Some(methodology.id.clone()),
+            off: false,
+            since: Some(call.now()),
+            reason: rest
+                .get("reason")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+        };
+        let value = serde_json::to_value(framework).map_err(|error| {
+            tracing::error!(%error, "a setting can't be written as JSON");
+            ToolError::Internal
+        })?;
+        Ok(Outcome {
+            output: manage::switched(&methodology.id, &methodology.name),
+            changes: vec![Change::SetState {
+                key: KEYS.framework.to_owned(),
+                value: Some(value),
+                at: call.now(),
+            }],
+            session: None,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! What an operation comes to.
+
+use std::fmt::Display;
+
+use deliberate_core::Change;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What `system_control` answers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Told {
+    /// What to read.
+    pub said: String,
+    /// The same as fields, which differ by what was asked.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+}
+
+/// What an operation comes to.
+pub(super) struct Done {
+    pub(super) told: Told,
+    pub(super) changes: Vec<Change>,
+}
+
+impl Done {
+    /// An answer as text and as the fields of an object.
+    pub(super) fn new(said: impl Into<String>, fields: Value) -> Self {
+        let fields = match fields {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        let said = said.into().trim_end().to_owned();
+        Self {
+            told: Told { said, fields },
+            changes: Vec::new(),
+        }
+    }
+
+    /// The same, with the fields of another object.
+    pub(super) fn and(mut self, more: Value) -> Self {
+        if let Value::Object(more) = more {
+            self.told.fields.extend(more);
+        }
+        self
+    }
+
+    /// The same, with something that is to be kept.
+    pub(super) fn keeping(mut self, change: Change) -> Self {
+        self.changes.push(change);
+        self
+    }
+}
+
+/// `1 thing`, `2 things`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
+/// Lines of text.
+#[derive(Default)]
+pub(super) struct Lines(String);
+
+impl Lines {
+    pub(super) fn add(&mut self, line: impl Display) {
+        self.0.push_str(&line.to_string());
+        self.0.push('\n');
+    }
+
+    pub(super) fn end(self) -> String {
+        self.0
+    }
+}

@@ -1,0 +1,153 @@
+//! `injection explain`: for a step of a run, or of what a command would begin, which level
+//! decides about each kind of guidance and what the others say. It asks just what is asked when
+//! the step is shown.
+
+use deliberate_toolkit::{Issue, ToolError};
+use serde_json::{Map, Value, json};
+
+use super::{Desk, Done, done::Lines, injection, session};
+use crate::{
+    chain::{Node, Plan, State},
+    engine::At,
+    inject::{self, Line},
+    model::Injection,
+};
+
+/// A run that can be asked about.
+struct Asked {
+    plan: std::sync::Arc<Plan>,
+    state: State,
+    /// The id of the run; empty if it has not begun.
+    run: String,
+}
+
+pub(super) async fn explain(desk: &Desk<'_>) -> Result<Done, ToolError> {
+    let given = desk.needed("session_id", desk.input.session_id.as_ref())?;
+    let only = desk
+        .input
+        .kind
+        .as_deref()
+        .map(injection::kind)
+        .transpose()?;
+    let asked = find(desk, given).await?;
+    let node = node(desk, &asked)?;
+    let at = At {
+        node,
+        plan: &asked.plan,
+        state: &asked.state,
+        library: &desk.library,
+        overrides: &desk.settings.overrides,
+        run: &asked.run,
+        now: desk.call.now(),
+    };
+    let (levels, moment) = (at.levels(), at.moment());
+    let mut lines = Lines::default();
+    let total = asked.plan.len();
+    let review = if moment.in_review { ", in review" } else { "" };
+    lines.add(format!(
+        "Step {} of {total} ({}){review}:",
+        node.number, node.name
+    ));
+    let mut kinds = Map::new();
+    let wanted = |kind: &Injection| only.is_none_or(|only| only == *kind);
+    for kind in Injection::ALL.into_iter().filter(wanted) {
+        let told = inject::explain(kind, &levels, &moment);
+        add(&mut lines, kind, &told);
+        let there = has(node, kind);
+        if !there {
+            lines.add(format!("  but the step has no {}", thing(kind)));
+        }
+        let decided = told.iter().find(|it| it.decides);
+        kinds.insert(
+            kind.as_str().to_owned(),
+            json!({
+                "inject": decided.and_then(|it| it.inject).unwrap_or(false),
+                "level": decided.map(|it| it.level),
+                "has_something": there,
+                "levels": told,
+            }),
+        );
+    }
+    let fields = json!({
+        "run": Some(&asked.run).filter(|run| !run.is_empty()),
+        "step": node.number,
+        "name": node.name,
+        "kinds": kinds,
+    });
+    Ok(Done::new(lines.end(), fields))
+}
+
+/// The run of that id, or what that command would begin.
+async fn find(desk: &Desk<'_>, given: &str) -> Result<Asked, ToolError> {
+    if let Some(id) = session::find(desk, given).await? {
+        let read = session::read(desk, &id).await?;
+        return Ok(Asked {
+            plan: read.plan.into(),
+            state: read.state,
+            run: id.to_string(),
+        });
+    }
+    let marked = given.contains(">>") || given.starts_with('/');
+    let command = if marked {
+        given.to_owned()
+    } else {
+        format!(">>{given}")
+    };
+    let context = desk.engine.outline(desk.call, command).await?;
+    Ok(Asked {
+        plan: context.plan,
+        state: context.state,
+        run: String::new(),
+    })
+}
+
+/// The step that is meant: the one that was named, else the one it has come to.
+fn node<'a>(desk: &Desk<'_>, asked: &'a Asked) -> Result<&'a Node, ToolError> {
+    let number = desk
+        .input
+        .step
+        .unwrap_or_else(|| asked.state.at_step(&asked.plan));
+    asked.plan.node(number).ok_or_else(|| {
+        let rule = format!("must be from 1 to {}", asked.plan.len());
+        ToolError::Invalid(vec![Issue::new("step", rule).given(&Value::from(number))])
+    })
+}
+
+/// Whether there is anything that could be added.
+fn has(node: &Node, kind: Injection) -> bool {
+    match kind {
+        Injection::SystemPrompt => node.methodology.is_some(),
+        Injection::GateGuidance => !node.gates.is_empty(),
+        Injection::StyleGuidance => node.style.is_some(),
+    }
+}
+
+const fn thing(kind: Injection) -> &'static str {
+    match kind {
+        Injection::SystemPrompt => "methodology",
+        Injection::GateGuidance => "gates",
+        Injection::StyleGuidance => "style",
+    }
+}
+
+/// What every level says about a kind, the one that decides marked.
+pub(super) fn add(lines: &mut Lines, kind: Injection, told: &[Line]) {
+    let decided = told.iter().find(|it| it.decides);
+    let yes = decided.and_then(|it| it.inject).unwrap_or(false);
+    let level = decided.map_or("nobody", |it| it.level.as_str());
+    let verb = if yes { "is added" } else { "is not added" };
+    lines.add(format!("{} {verb}, decided by {level}", kind.as_str()));
+    for line in told {
+        let mark = if line.decides { "→" } else { " " };
+        let says = match line.inject {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        lines.add(format!(
+            "  {mark} {}: {says} ({})",
+            line.level.as_str(),
+            line.reason
+        ));
+    }
+}

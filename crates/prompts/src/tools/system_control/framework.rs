@@ -1,0 +1,229 @@
+//! `framework`: the methodology in use. It is kept in the store, so that a switch survives and
+//! holds for every process at once.
+
+use std::sync::Arc;
+
+use deliberate_core::{Change, cut_to_chars};
+use deliberate_toolkit::ToolError;
+use serde_json::{Value, json};
+
+use super::{Desk, Done, Operation, done::Lines, status};
+use crate::{
+    engine::{Framework, KEYS, failure},
+    model::Methodology,
+};
+
+/// The longest reason that is kept.
+const REASON_CHARS: usize = 500;
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "list",
+        takes: &["search_query"],
+        run: |desk| Box::pin(async { Ok(list(desk)) }),
+    },
+    Operation {
+        name: "switch",
+        takes: &["framework", "reason", "persist"],
+        run: |desk| Box::pin(async { switch(desk) }),
+    },
+    Operation {
+        name: "enable",
+        takes: &["reason", "persist"],
+        run: |desk| Box::pin(async { turn(desk, true) }),
+    },
+    Operation {
+        name: "disable",
+        takes: &["reason", "persist"],
+        run: |desk| Box::pin(async { turn(desk, false) }),
+    },
+    Operation {
+        name: "inspect",
+        takes: &["framework"],
+        run: |desk| Box::pin(async { inspect(desk) }),
+    },
+    Operation {
+        name: "list_methodologies",
+        takes: &["search_query"],
+        run: |desk| Box::pin(async { Ok(list(desk)) }),
+    },
+];
+
+fn list(desk: &Desk<'_>) -> Done {
+    let wanted = desk
+        .input
+        .search_query
+        .clone()
+        .unwrap_or_default()
+        .to_lowercase();
+    let active = desk.settings.methodology();
+    let fits = |it: &&Arc<Methodology>| {
+        [&it.id, &it.name, &it.description]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&wanted))
+    };
+    let found: Vec<&Arc<Methodology>> = desk.library.methodologies.values().filter(fits).collect();
+    let mut lines = Lines::default();
+    lines.add(status::framework_line(desk));
+    let entries: Vec<Value> = found
+        .into_iter()
+        .map(|it| {
+            let in_use = active.is_some_and(|id| is_called(it, id));
+            let mark = match (in_use, it.enabled) {
+                (true, _) => " (in use)",
+                (false, true) => "",
+                (false, false) => " (disabled in its file)",
+            };
+            let phases: Vec<&str> = it.phases.iter().map(|phase| phase.name.as_str()).collect();
+            lines.add(format!(
+                "- {}{mark}: {}",
+                it.id,
+                cut_to_chars(&it.description, 120)
+            ));
+            if !phases.is_empty() {
+                lines.add(format!("  {}", phases.join(" → ")));
+            }
+            json!({
+                "id": it.id,
+                "name": it.name,
+                "enabled": it.enabled,
+                "active": in_use,
+                "phases": phases,
+                "layer": it.origin.layer,
+            })
+        })
+        .collect();
+    Done::new(
+        lines.end(),
+        json!({ "methodologies": entries, "active": active }),
+    )
+}
+
+fn is_called(methodology: &Methodology, id: &str) -> bool {
+    methodology.id.eq_ignore_ascii_case(id)
+}
+
+fn switch(desk: &Desk<'_>) -> Result<Done, ToolError> {
+    desk.kept_for_good()?;
+    let wanted = desk.needed("framework", desk.input.framework.as_ref())?;
+    let found = find(desk, wanted)?;
+    let before = desk.settings.methodology().map(str::to_owned);
+    let framework = Framework {
+        active: Some(found.id.clone()),
+        off: false,
+        since: Some(desk.call.now()),
+        reason: reason(desk),
+    };
+    let id = &found.id;
+    let from = before.as_deref().map(|it| format!(" (before: {it})"));
+    let from = from.unwrap_or_default();
+    let said = format!(
+        "Methodology in use from now on: {id}{from}. Runs that have begun go on as planned."
+    );
+    let fields = json!({ "active": id, "before": before });
+    Ok(Done::new(said, fields).keeping(kept(desk, &framework)))
+}
+
+fn find<'d>(desk: &'d Desk<'_>, wanted: &str) -> Result<&'d Arc<Methodology>, ToolError> {
+    let library = &desk.library;
+    if let Some(found) = library.methodology(wanted) {
+        return Ok(found);
+    }
+    let shown = cut_to_chars(wanted, 80);
+    let disabled = library
+        .methodologies
+        .keys()
+        .any(|id| id.eq_ignore_ascii_case(wanted));
+    if disabled {
+        return Err(failure(
+            "Disabled",
+            format!("methodology {shown:?} is disabled in its file"),
+            "Set enabled: true in its methodology.yaml.",
+        ));
+    }
+    let known = library.methodologies.values().filter(|it| it.enabled);
+    let names = known.map(|it| it.id.as_str());
+    Err(super::one_of("framework", &shown, names))
+}
+
+/// Switches methodologies on or off, whichever is chosen.
+fn turn(desk: &Desk<'_>, on: bool) -> Result<Done, ToolError> {
+    desk.kept_for_good()?;
+    let chosen = desk.settings.framework.active.clone();
+    let framework = Framework {
+        // What comes from the settings stays there, so that changing them still counts.
+        active: chosen
+            .clone()
+            .filter(|_| chosen != desk.engine.options.methodology),
+        off: !on,
+        since: Some(desk.call.now()),
+        reason: reason(desk),
+    };
+    let said = match (on, &chosen) {
+        (false, _) => "Methodologies are switched off.".to_owned(),
+        (true, Some(id)) => format!("Methodologies are switched on; in use: {id}."),
+        (true, None) => {
+            "Methodologies are switched on; none is chosen yet, `switch` does.".to_owned()
+        }
+    };
+    let fields = json!({ "on": on, "active": chosen });
+    Ok(Done::new(said, fields).keeping(kept(desk, &framework)))
+}
+
+fn reason(desk: &Desk<'_>) -> Option<String> {
+    let reason = desk.input.reason.as_deref().map(str::trim);
+    reason
+        .filter(|it| !it.is_empty())
+        .map(|it| cut_to_chars(it, REASON_CHARS))
+}
+
+fn kept(desk: &Desk<'_>, framework: &Framework) -> Change {
+    Change::SetState {
+        key: KEYS.framework.to_owned(),
+        value: serde_json::to_value(framework).ok(),
+        at: desk.call.now(),
+    }
+}
+
+fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
+    let wanted = match &desk.input.framework {
+        Some(wanted) => wanted.clone(),
+        None => desk.settings.methodology().unwrap_or_default().to_owned(),
+    };
+    let wanted = desk.needed("framework", Some(&wanted))?;
+    let all = desk.library.methodologies.values();
+    let it = match all.clone().find(|it| is_called(it, wanted)) {
+        Some(it) => it,
+        None => find(desk, wanted)?,
+    };
+    let disabled = if it.enabled { "" } else { ", disabled" };
+    let mut lines = Lines::default();
+    lines.add(format!(
+        "{} ({}), from {}{disabled}",
+        it.name, it.id, it.origin.file
+    ));
+    if !it.description.is_empty() {
+        lines.add(&it.description);
+    }
+    for phase in &it.phases {
+        let required = if phase.required { "" } else { " (optional)" };
+        lines.add(format!(
+            "- {}{required}: {}",
+            phase.name,
+            cut_to_chars(&phase.description, 200)
+        ));
+    }
+    for gate in &it.methodology_gates {
+        lines.add(format!(
+            "gate {}: {}",
+            gate.id,
+            cut_to_chars(&gate.description, 200)
+        ));
+    }
+    lines.add(format!("\n{}", it.system_prompt_guidance.trim()));
+    let mut fields = serde_json::to_value(it.as_ref()).unwrap_or_default();
+    if let Some(fields) = fields.as_object_mut() {
+        fields.shift_remove("rest");
+    }
+    Ok(Done::new(lines.end(), json!({ "methodology": fields })))
+}

@@ -1,0 +1,68 @@
+//! `status health`: whether everything works, part by part.
+
+use deliberate_toolkit::ToolError;
+use serde_json::{Value, json};
+
+use super::{Desk, Done, done::Lines, gates, problems, status};
+
+pub(super) async fn health(desk: &Desk<'_>) -> Result<Done, ToolError> {
+    let (errors, warnings) = problems::weighed(&desk.library);
+    let blind = problems::blind(&desk.library);
+    let store = desk.call.store().state().await;
+    let unchecked = gates::unchecked(desk).len();
+    let open = status::open_runs(desk).await?;
+    let active = desk.settings.methodology();
+    let lost = active.filter(|id| desk.library.methodology(id).is_none());
+    let parts = [
+        (
+            "library",
+            errors == 0,
+            format!("{errors} errors, {warnings} warnings"),
+        ),
+        (
+            "watching",
+            blind.is_none(),
+            blind
+                .map_or("changed files are noticed", |it| it.message.as_str())
+                .to_owned(),
+        ),
+        (
+            "store",
+            store.is_ok(),
+            store.map_or_else(|error| error.to_string(), |_| "answers".to_owned()),
+        ),
+        (
+            "gates",
+            unchecked == 0,
+            format!("{unchecked} criteria can't be checked here"),
+        ),
+        (
+            "framework",
+            lost.is_none(),
+            lost.map_or_else(
+                || active.unwrap_or("none").to_owned(),
+                |id| format!("{id} is not there or disabled"),
+            ),
+        ),
+        ("runs", true, format!("{open} open")),
+    ];
+    let well = parts.iter().all(|(_, well, _)| *well);
+    let mut lines = Lines::default();
+    lines.add(if well {
+        "Healthy."
+    } else {
+        "Not everything is well."
+    });
+    for (part, well, said) in &parts {
+        let sign = if *well { "✓" } else { "✗" };
+        lines.add(format!("{sign} {part}: {said}"));
+    }
+    let parts: Vec<Value> = parts
+        .into_iter()
+        .map(|(part, well, said)| json!({ "part": part, "well": well, "said": said }))
+        .collect();
+    Ok(Done::new(
+        lines.end(),
+        json!({ "healthy": well, "parts": parts }),
+    ))
+}

@@ -1,0 +1,117 @@
+//! What `system_control` is told. Everything it understands stands here, and so in its schema;
+//! descriptions are short, because every client pays for them.
+
+use deliberate_core::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What `system_control` is called with.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "a description would be shown to every client")]
+pub struct Control {
+    /// What it is about
+    #[schemars(description = "")]
+    pub action: Action,
+    /// list, inspect, switch, enable, disable, health, trace, reset, override, explain, clear…;
+    /// a wrong one names all
+    pub operation: Option<String>,
+    pub show_details: Option<bool>,
+    pub framework: Option<String>,
+    pub reason: Option<String>,
+    pub persist: Option<bool>,
+    pub search_query: Option<String>,
+    pub include_history: Option<bool>,
+    pub confirm: Option<bool>,
+    pub key: Option<String>,
+    pub value: Option<String>,
+    pub topic: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub enabled: Option<bool>,
+    pub scope: Option<String>,
+    pub scope_id: Option<String>,
+    #[schemars(with = "Option<i64>")]
+    pub expires_in_ms: Option<u64>,
+    /// A chain; explain: or a command
+    pub session_id: Option<String>,
+    #[schemars(with = "Option<i64>")]
+    pub step: Option<u32>,
+    pub source: Option<String>,
+    #[serde(rename = "resourceType")]
+    pub resource_type: Option<String>,
+    pub since: Option<String>,
+    #[schemars(with = "Option<i64>")]
+    pub limit: Option<u32>,
+}
+
+/// What it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(description = "")]
+pub enum Action {
+    /// How things stand.
+    Status,
+    /// The methodology in use.
+    Framework,
+    /// Gates.
+    Gates,
+    /// How much is used.
+    Analytics,
+    /// What the operator set.
+    Config,
+    /// Looking after it.
+    Maintenance,
+    /// How to use it.
+    Guide,
+    /// When guidance is added.
+    Injection,
+    /// Runs of chains.
+    Session,
+    /// What changed in the library.
+    Changes,
+}
+
+impl Action {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Framework => "framework",
+            Self::Gates => "gates",
+            Self::Analytics => "analytics",
+            Self::Config => "config",
+            Self::Maintenance => "maintenance",
+            Self::Guide => "guide",
+            Self::Injection => "injection",
+            Self::Session => "session",
+            Self::Changes => "changes",
+        }
+    }
+}
+
+impl Control {
+    /// What was given besides action and operation.
+    pub(super) fn given(&self) -> Map<String, Value> {
+        let mut given = match serde_json::to_value(self) {
+            Ok(Value::Object(given)) => given,
+            _ => Map::new(),
+        };
+        given.retain(|name, value| !value.is_null() && name != "action" && name != "operation");
+        given
+    }
+
+    /// From when on, if it was said; wrong is a text that is no time.
+    pub(super) fn since(&self) -> Result<Option<Timestamp>, deliberate_toolkit::Issue> {
+        let Some(text) = &self.since else {
+            return Ok(None);
+        };
+        let date = format!("{text}T00:00:00Z");
+        let parsed = Timestamp::parse(text).or_else(|| Timestamp::parse(&date));
+        parsed.map(Some).ok_or_else(|| {
+            let rule = "must be a time such as 2026-01-31T12:00:00Z";
+            deliberate_toolkit::Issue::new("since", rule).given(&Value::from(text.as_str()))
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! The engine's tools on a real store and a workspace of their own, as two processes may share
+//! them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use deliberate_core::SystemIds;
+use deliberate_prompts::{Engine, Options, Places, library::Shelf, register};
+use deliberate_store::{
+    Store,
+    sqlite::{Durability, SqliteOptions, SqliteStore},
+};
+use deliberate_testkit::FixedClock;
+use deliberate_toolkit::{
+    Answer, Bounds, Caller, Desk, OneMind, Parts, Principal, Registry, ToolError,
+};
+use serde_json::{Value, json};
+
+pub(crate) struct House {
+    pub(crate) registry: Registry,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) caller: Caller,
+    options: Options,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// With what the operator set.
+    pub(crate) fn with(set: impl FnOnce(&mut Options)) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let mut options = Options {
+            places: Places {
+                workspace: folder.path().join("workspace"),
+                ..Places::default()
+            },
+            in_menu: true,
+            ..Options::default()
+        };
+        set(&mut options);
+        Self::build(folder, options, Arc::new(FixedClock::new()))
+    }
+
+    fn build(folder: Arc<tempfile::TempDir>, options: Options, clock: Arc<FixedClock>) -> Self {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
+            path: folder.path().join("store.db"),
+            readers: 2,
+            durability: Durability::Relaxed,
+        }));
+        let registry = Registry::new(Parts {
+            store,
+            minds: Arc::new(OneMind(None)),
+            clock: clock.clone(),
+            ids: Arc::new(SystemIds),
+            bounds: Bounds::default(),
+        });
+        let shelf = Shelf::new(&options);
+        let engine = Arc::new(Engine::new(options.clone(), shelf));
+        Self {
+            registry: register(registry, &engine),
+            clock,
+            caller: Caller::default(),
+            options,
+            folder,
+        }
+    }
+
+    /// The same data and files, served by another process at the same time.
+    pub(crate) fn beside(&self) -> Self {
+        Self::build(
+            self.folder.clone(),
+            self.options.clone(),
+            self.clock.clone(),
+        )
+    }
+
+    /// The same, called by someone with a name.
+    pub(crate) fn called_by(mut self, name: &str) -> Self {
+        self.caller.principal = Principal {
+            name: Some(name.into()),
+            ..Principal::default()
+        };
+        self
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.options.places.workspace.join(file)
+    }
+
+    /// Writes a file of the workspace.
+    pub(crate) fn write(&self, file: &str, text: &str) -> &Self {
+        let path = self.path(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Writes a prompt of category `own`.
+    pub(crate) fn prompt(&self, id: &str, fields: &str) -> &Self {
+        let name = id.rsplit('/').next().unwrap();
+        let text = format!("id: {name}\nname: The {name}\ndescription: About {name}\n{fields}\n");
+        self.write(&format!("resources/prompts/own/{id}/prompt.yaml"), &text)
+    }
+
+    /// Two prompts and a chain of them.
+    pub(crate) fn usual(&self) -> &Self {
+        self.prompt(
+            "hello",
+            "arguments:\n  - name: who\n    required: true\nuserMessageTemplate: 'Hello {{who}}'",
+        )
+        .prompt("bye", "userMessageTemplate: 'Bye'")
+        .prompt(
+            "greet",
+            "arguments:\n  - name: who\n    required: true\nchainSteps:\n  - promptId: hello\n    stepName: first\n  - promptId: bye\n    stepName: second",
+        )
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+        match self
+            .registry
+            .call(tool, arguments, self.caller.clone())
+            .await?
+        {
+            Answer::Done(output) => Ok(output),
+            other @ Answer::NeedsReply(_) => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn engine(&self, arguments: Value) -> Value {
+        self.call("prompt_engine", arguments).await.unwrap()
+    }
+
+    /// Calls `system_control`, which must go well.
+    pub(crate) async fn control(&self, arguments: Value) -> Value {
+        let shown = arguments.to_string();
+        let answer = self.call("system_control", arguments).await;
+        answer.unwrap_or_else(|error| panic!("{shown}: {error:?}"))
+    }
+
+    /// Calls `system_control`, which must go wrong.
+    pub(crate) async fn refused(&self, arguments: Value) -> ToolError {
+        self.call("system_control", arguments).await.unwrap_err()
+    }
+
+    /// What is said.
+    pub(crate) async fn said(&self, arguments: Value) -> String {
+        let answer = self.control(arguments).await;
+        answer["said"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn desk(&self) -> Desk<'_> {
+        Desk {
+            registry: &self.registry,
+            caller: &self.caller,
+        }
+    }
+}
+
+/// A call of `system_control` with what it is told besides.
+pub(crate) fn ask(action: &str, operation: &str, more: Value) -> Value {
+    let mut all = json!({ "action": action, "operation": operation });
+    let Value::Object(more) = more else {
+        panic!("{more}");
+    };
+    all.as_object_mut().unwrap().extend(more);
+    all
+}
+
+/// A field of everything in a list.
+pub(crate) fn names(list: &Value, field: &str) -> Vec<String> {
+    let all = list.as_array().unwrap().iter();
+    all.map(|it| it[field].as_str().unwrap().to_owned())
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! A law: whatever is edited, what was read piece by piece is what a fresh reading finds. And how
+//! long a large library takes.
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use deliberate_prompts::library::{Changed, Library};
+use proptest::prelude::*;
+
+use crate::library_workspace::Workspace;
+
+const FOLDERS: [&str; 4] = ["general/a", "general/b", "general/a/c", "other/d"];
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Prompt(usize, u8),
+    Broken(usize),
+    Text(usize, u8),
+    Remove(usize),
+    RemoveCategory,
+    Single(u8),
+    RemoveSingle,
+    Category(u8),
+    Chain(usize),
+    Gate(u8),
+    RemoveGates,
+    Engine(bool),
+    Group(u8),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let which = 0..FOLDERS.len();
+    prop_oneof![
+        4 => (which.clone(), 0..4_u8).prop_map(|(at, what)| Edit::Prompt(at, what)),
+        1 => which.clone().prop_map(Edit::Broken),
+        2 => (which.clone(), 0..4_u8).prop_map(|(at, what)| Edit::Text(at, what)),
+        2 => which.clone().prop_map(Edit::Remove),
+        1 => Just(Edit::RemoveCategory),
+        1 => (0..4_u8).prop_map(Edit::Single),
+        1 => Just(Edit::RemoveSingle),
+        1 => (0..4_u8).prop_map(Edit::Category),
+        2 => which.prop_map(Edit::Chain),
+        2 => (0..4_u8).prop_map(Edit::Gate),
+        1 => Just(Edit::RemoveGates),
+        1 => any::<bool>().prop_map(Edit::Engine),
+        1 => (0..4_u8).prop_map(Edit::Group),
+    ]
+}
+
+/// Does it, and returns the path that changed.
+fn apply(workspace: &Workspace, edit: &Edit) -> PathBuf {
+    let place = |at: &usize| format!("resources/prompts/{}", FOLDERS[*at]);
+    let id = |at: &usize| FOLDERS[*at].rsplit('/').next().expect("a name");
+    let write = |path: String, text: String| {
+        workspace.write(&path, &text);
+        workspace.path(&path)
+    };
+    let remove = |path: &str| {
+        let path = workspace.path(path);
+        if path.is_dir() {
+            fs::remove_dir_all(&path).expect("a removal");
+        } else if path.exists() {
+            fs::remove_file(&path).expect("a removal");
+        }
+        path
+    };
+    let body = |id: &str, what: u8| {
+        format!(
+            "id: {id}\nname: {id}\ndescription: v{what}\nuserMessageTemplate: v{what}\ngateConfiguration: {{include: [g]}}\n"
+        )
+    };
+    match edit {
+        Edit::Prompt(at, what) => write(format!("{}/prompt.yaml", place(at)), body(id(at), *what)),
+        Edit::Broken(at) => write(format!("{}/prompt.yaml", place(at)), "id: [".to_owned()),
+        Edit::Text(at, what) => {
+            let text = format!(
+                "id: {0}\nname: {0}\ndescription: x\nuserMessageTemplateFile: t.md\n",
+                id(at)
+            );
+            write(format!("{}/prompt.yaml", place(at)), text);
+            write(format!("{}/t.md", place(at)), format!("text {what}"))
+        }
+        Edit::Remove(at) => remove(&place(at)),
+        Edit::RemoveCategory => remove("resources/prompts/general"),
+        Edit::Single(what) => write(
+            "resources/prompts/other/a.yaml".to_owned(),
+            body("a", *what),
+        ),
+        Edit::RemoveSingle => remove("resources/prompts/other/a.yaml"),
+        Edit::Category(what) => write(
+            "resources/prompts/general/category.yaml".to_owned(),
+            format!("name: v{what}\n"),
+        ),
+        Edit::Chain(at) => write(
+            format!("{}/prompt.yaml", place(at)),
+            format!(
+                "id: {0}\nname: {0}\ndescription: x\nchainSteps: [{{promptId: a, stepName: s}}, {{promptId: d, stepName: s}}]\n",
+                id(at)
+            ),
+        ),
+        Edit::Gate(what) => write(
+            "resources/gates/g/gate.yaml".to_owned(),
+            format!("id: g\nname: G\ntype: guidance\ndescription: v{what}\nguidance: g\n"),
+        ),
+        Edit::RemoveGates => remove("resources/gates"),
+        Edit::Engine(on) => write(
+            "engine.yaml".to_owned(),
+            format!("injection: {{global: {{system-prompt: {{enabled: {on}}}}}}}\n"),
+        ),
+        Edit::Group(what) => write(
+            "resources/prompts/general/group/x.yaml".to_owned(),
+            body("x", *what),
+        ),
+    }
+}
+
+/// Without what is only there because an earlier form was kept.
+fn comparable(library: &Library) -> Option<Library> {
+    let kept = library
+        .problems
+        .iter()
+        .any(|problem| problem.last_good_kept);
+    (!kept).then(|| library.clone())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn reading_piece_by_piece_is_reading_all(edits in prop::collection::vec(edit(), 200)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let workspace = Workspace::new();
+        let shelf = workspace.shelf();
+        runtime.block_on(shelf.reload_all());
+        for (number, edit) in edits.iter().enumerate() {
+            let path = apply(&workspace, edit);
+            let mut paths = vec![path];
+            if let Edit::Text(..) = edit {
+                paths.push(paths[0].with_file_name("prompt.yaml"));
+            }
+            let pieces = runtime.block_on(shelf.refresh(paths));
+            if number % 8 != 0 {
+                continue;
+            }
+            if let Some(pieces) = comparable(&pieces) {
+                let whole = workspace.load();
+                let changed = Changed::between(&pieces, &whole);
+                let (one, other) = (&pieces.problems, &whole.problems);
+                prop_assert!(!changed.any(), "after {edit:?}: {changed:?}\n{one:#?}\n{other:#?}");
+            }
+        }
+        // Once nothing is broken, nothing is kept either.
+        for at in 0..FOLDERS.len() {
+            let path = apply(&workspace, &Edit::Prompt(at, 0));
+            runtime.block_on(shelf.refresh(vec![path]));
+        }
+        let pieces = shelf.now().expect("a library");
+        let whole = workspace.load();
+        let changed = Changed::between(&pieces, &whole);
+        let (one, other) = (&pieces.problems, &whole.problems);
+        prop_assert!(!changed.any(), "{changed:?}\n{one:#?}\n{other:#?}");
+    }
+}
+
+#[test]
+#[ignore = "prints how long a large library takes; run by hand with optimisation"]
+fn a_thousand_prompts() {
+    let workspace = Workspace::new();
+    for number in 0..1_000 {
+        let folder = format!("resources/prompts/cat{}/p{number}", number % 20);
+        workspace
+            .write(
+                &format!("{folder}/prompt.yaml"),
+                &format!("id: p{number}\nname: Prompt {number}\ndescription: Turns a list of merged changes into notes\nsystemMessageFile: system-message.md\nuserMessageTemplateFile: user-message.md\narguments:\n  - {{name: changes, type: array, required: true, description: one change per entry}}\n  - {{name: tone, type: string, defaultValue: neutral, description: voice of the text}}\n  - {{name: link, type: string, description: tracker, validation: {{pattern: \"^https://\"}}}}\ngateConfiguration: {{include: [short-answer]}}\n"),
+            )
+            .write(&format!("{folder}/user-message.md"), &"Some text about {{ changes }}.\n".repeat(40))
+            .write(&format!("{folder}/system-message.md"), &"You write well.\n".repeat(10));
+    }
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let library = workspace.load();
+        println!("{} prompts in {:?}", library.prompts.len(), begun.elapsed());
+    }
+    let empty = Workspace::new();
+    let begun = Instant::now();
+    let library = empty.load();
+    println!(
+        "{} shipped prompts in {:?}",
+        library.prompts.len(),
+        begun.elapsed()
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let shelf = workspace.shelf();
+    runtime.block_on(shelf.library());
+    let path = workspace.path("resources/prompts/cat0/p0/prompt.yaml");
+    for _ in 0..3 {
+        let begun = Instant::now();
+        runtime.block_on(shelf.refresh(vec![path.clone()]));
+        println!("one prompt again in {:?}", begun.elapsed());
+    }
+}

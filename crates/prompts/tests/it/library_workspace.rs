@@ -1,0 +1,101 @@
+//! A workspace to write into and to load.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use deliberate_prompts::{
+    Options, Places,
+    library::{Library, Problem, Shelf, Weight, check},
+};
+use tempfile::TempDir;
+
+pub(crate) struct Workspace {
+    pub(crate) folder: TempDir,
+}
+
+impl Workspace {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+        self
+    }
+
+    /// A prompt that says nothing but its own id.
+    pub(crate) fn prompt(&self, id: &str) -> &Self {
+        let last = id.rsplit('/').next().unwrap_or(id);
+        self.write(
+            &format!("resources/prompts/general/{id}/prompt.yaml"),
+            &format!(
+                "id: {last}\nname: {last}\ndescription: says {last}\nuserMessageTemplate: {last}\n"
+            ),
+        )
+    }
+
+    /// A chain of prompts.
+    pub(crate) fn chain(&self, id: &str, steps: &[&str]) -> &Self {
+        let mut text = format!("id: {id}\nname: {id}\ndescription: a chain\nchainSteps:\n");
+        for step in steps {
+            text = format!("{text}  - {{promptId: {step}, stepName: {step}}}\n");
+        }
+        self.write(
+            &format!("resources/prompts/general/{id}/prompt.yaml"),
+            &text,
+        )
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            places: Places {
+                workspace: self.folder.path().to_path_buf(),
+                ..Places::default()
+            },
+            ..Options::default()
+        }
+    }
+
+    pub(crate) fn load(&self) -> Library {
+        check(&self.options(), &|_| None).0
+    }
+
+    pub(crate) fn shelf(&self) -> Arc<Shelf> {
+        Shelf::new(&self.options())
+    }
+}
+
+/// The problems about files of the workspace.
+pub(crate) fn problems(library: &Library) -> Vec<&Problem> {
+    library
+        .problems
+        .iter()
+        .filter(|problem| !problem.file.starts_with("shipped/"))
+        .collect()
+}
+
+/// The only problem there is.
+pub(crate) fn only(library: &Library) -> &Problem {
+    let all = problems(library);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all[0]
+}
+
+pub(crate) fn assert_clean(library: &Library) {
+    let all = problems(library);
+    assert!(all.is_empty(), "{all:#?}");
+}
+
+pub(crate) fn errors(library: &Library) -> Vec<&Problem> {
+    problems(library)
+        .into_iter()
+        .filter(|problem| problem.weight == Weight::Error)
+        .collect()
+}

@@ -1,0 +1,195 @@
+//! A workspace in a folder of its own, with a registry that has the engine's tools.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use deliberate_prompts::{Engine, Options, Places, library::Shelf, register};
+use deliberate_store::{
+    Store,
+    sqlite::{Durability, SqliteOptions, SqliteStore},
+};
+use deliberate_testkit::{CountingIds, FixedClock};
+use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry, ToolError};
+use serde_json::{Value, json};
+
+pub(crate) struct Shop {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<dyn Store>,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl Shop {
+    pub(crate) fn new() -> Self {
+        Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), &|_| {})
+    }
+
+    /// With other settings.
+    pub(crate) fn with(change: &dyn Fn(&mut Options)) -> Self {
+        Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), change)
+    }
+
+    /// Another process on the same workspace.
+    pub(crate) fn beside(&self) -> Self {
+        Self::in_folder(self.folder.clone(), &|_| {})
+    }
+
+    fn in_folder(folder: Arc<tempfile::TempDir>, change: &dyn Fn(&mut Options)) -> Self {
+        let mut options = Options {
+            places: Places {
+                workspace: folder.path().join("workspace"),
+                ..Places::default()
+            },
+            ..Options::default()
+        };
+        change(&mut options);
+        let shelf = Shelf::new(&options);
+        let engine = Arc::new(Engine::new(options, shelf.clone()));
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
+            path: folder.path().join("store.db"),
+            readers: 2,
+            durability: Durability::Relaxed,
+        }));
+        let registry = Registry::new(Parts {
+            store: store.clone(),
+            minds: Arc::new(OneMind(None)),
+            clock: Arc::new(FixedClock::new()),
+            ids: Arc::new(CountingIds::new()),
+            bounds: Bounds::default(),
+        });
+        Self {
+            registry: Arc::new(register(registry, &engine)),
+            shelf,
+            store,
+            folder,
+        }
+    }
+
+    /// The folder around the workspace.
+    pub(crate) fn outside(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    /// A path below `resources`.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.workspace().join("resources").join(path)
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) async fn manage(&self, arguments: Value) -> Result<Value, ToolError> {
+        let called = self
+            .registry
+            .call("resource_manager", arguments, Caller::default())
+            .await?;
+        match called {
+            Answer::Done(answer) => Ok(answer),
+            Answer::NeedsReply(asked) => panic!("it asked: {asked:?}"),
+        }
+    }
+
+    pub(crate) async fn must(&self, arguments: Value) -> Value {
+        self.manage(arguments.clone())
+            .await
+            .unwrap_or_else(|error| panic!("{arguments}: {error}"))
+    }
+
+    /// The code and the text of an error.
+    pub(crate) async fn fails(&self, arguments: Value) -> (String, String) {
+        match self.manage(arguments.clone()).await {
+            Ok(answer) => panic!("{arguments} was answered {answer}"),
+            Err(error) => {
+                let told = error.to_json();
+                let hint = told["hint"].as_str().unwrap_or_default();
+                let code = told["code"].as_str().unwrap().to_owned();
+                (
+                    code,
+                    format!("{} {hint}", told["message"].as_str().unwrap()),
+                )
+            }
+        }
+    }
+
+    /// Makes a prompt that greets.
+    pub(crate) async fn greeting(&self, id: &str) -> Value {
+        self.must(json!({
+            "resource_type": "prompt", "action": "create", "id": id, "name": "Greeting",
+            "description": "Greets someone by name", "category": "people",
+            "user_message_template": "Hello {{ who }}!",
+            "arguments": [{ "name": "who", "required": true }],
+        }))
+        .await
+    }
+
+    /// What a prompt renders to.
+    pub(crate) async fn say(&self, command: &str) -> String {
+        let called = self
+            .registry
+            .call(
+                "prompt_engine",
+                json!({ "command": command }),
+                Caller::default(),
+            )
+            .await
+            .unwrap_or_else(|error| panic!("{command}: {error}"));
+        match called {
+            Answer::Done(answer) => answer["said"].as_str().unwrap().to_owned(),
+            Answer::NeedsReply(asked) => panic!("it asked: {asked:?}"),
+        }
+    }
+
+    /// What is wrong with the workspace.
+    pub(crate) async fn problems(&self) -> Vec<String> {
+        let library = self.shelf.library().await;
+        let own = library
+            .problems
+            .iter()
+            .filter(|it| !it.file.starts_with("shipped/"));
+        own.map(|it| format!("{}: {}", it.file, it.message))
+            .collect()
+    }
+
+    /// All files below the folder around the workspace, but for the store and the lock.
+    pub(crate) fn everything(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut waiting = vec![self.folder.path().to_path_buf()];
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                let name = entry
+                    .path()
+                    .strip_prefix(self.folder.path())
+                    .unwrap()
+                    .to_owned();
+                let name = name.to_string_lossy().into_owned();
+                if entry.file_type().unwrap().is_dir() {
+                    waiting.push(entry.path());
+                } else if !name.starts_with("store.db") && !name.contains(".deliberate.lock") {
+                    found.push(name);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+/// The text of an answer.
+pub(crate) fn said(answer: &Value) -> &str {
+    answer["said"].as_str().unwrap()
+}

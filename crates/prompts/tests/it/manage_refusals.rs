@@ -1,0 +1,129 @@
+//! What is refused, or said, so that nothing happens that the caller did not mean.
+
+use std::fs::{self, File};
+
+use serde_json::json;
+
+use crate::manage_kit::{Shop, said};
+
+#[tokio::test]
+async fn a_gate_is_not_active_everywhere_unless_that_is_said() {
+    let shop = Shop::new();
+    let gate = |id: &str| {
+        json!({ "resource_type": "gate", "action": "create", "id": id, "name": "N",
+                "description": "d", "guidance": "g" })
+    };
+    let made = shop.must(gate("quiet")).await;
+    assert!(said(&made).contains("only where it is named"), "{made}");
+    assert!(
+        shop.read("gates/quiet/gate.yaml")
+            .contains("explicit_request: true")
+    );
+    let mut open = gate("loud");
+    open["activation"] = json!({ "prompt_categories": ["people"] });
+    let made = shop.must(open).await;
+    assert!(!said(&made).contains("only where it is named"), "{made}");
+    assert!(
+        !shop
+            .read("gates/loud/gate.yaml")
+            .contains("explicit_request")
+    );
+}
+
+#[tokio::test]
+async fn a_gate_is_listed_with_its_type_and_its_severity() {
+    let shop = Shop::new();
+    shop.must(
+        json!({ "resource_type": "gate", "action": "create", "id": "g", "name": "N",
+                      "description": "d", "guidance": "g", "severity": "high" }),
+    )
+    .await;
+    let list = shop
+        .must(
+            json!({ "resource_type": "gate", "action": "list", "format": "json",
+                      "filter": "layer:workspace" }),
+        )
+        .await;
+    let gate = &list["items"][0];
+    assert_eq!(
+        (&gate["type"], &gate["severity"]),
+        (&json!("guidance"), &json!("high"))
+    );
+}
+
+#[tokio::test]
+async fn gates_that_a_prompt_defines_are_told_of() {
+    let shop = Shop::new();
+    shop.write(
+        "prompts/people/p/prompt.yaml",
+        "id: p\nname: P\ndescription: d\nuserMessageTemplate: t\ngateConfiguration:\n  \
+         inline_gate_definitions:\n    - {id: mine, name: Mine, guidance: g}\n",
+    );
+    let told = shop
+        .must(json!({ "resource_type": "prompt", "action": "analyze_gates", "id": "p" }))
+        .await;
+    assert_eq!(told["inline"], json!(["mine"]), "{told}");
+    assert!(said(&told).contains("mine"));
+}
+
+#[tokio::test]
+async fn a_list_must_be_a_list() {
+    let shop = Shop::new();
+    shop.greeting("g").await;
+    let before = shop.read("prompts/people/g/prompt.yaml");
+    for (field, value) in [
+        ("arguments", json!("notalist")),
+        ("arguments", json!(7)),
+        ("arguments", json!({ "name": "x" })),
+        ("chain_steps", json!("notalist")),
+    ] {
+        let mut call = json!({ "resource_type": "prompt", "action": "update", "id": "g" });
+        call[field] = value;
+        let (code, text) = shop.fails(call.clone()).await;
+        assert_eq!(code, "InvalidInput", "{call}: {text}");
+    }
+    assert_eq!(shop.read("prompts/people/g/prompt.yaml"), before);
+}
+
+#[tokio::test]
+async fn a_template_may_not_use_what_nothing_gives_it() {
+    let shop = Shop::new();
+    let create = json!({ "resource_type": "prompt", "action": "create", "id": "p", "name": "N",
+                         "description": "d", "user_message_template": "{{ topik }}",
+                         "arguments": [{ "name": "topic" }] });
+    let (code, text) = shop.fails(create).await;
+    assert_eq!(code, "InvalidResource");
+    assert!(
+        text.contains("`topik`") && text.contains("`topic`"),
+        "{text}"
+    );
+    shop.greeting("g").await;
+    let update = json!({ "resource_type": "prompt", "action": "update", "id": "g",
+                         "user_message_template": "{{ whoo }}" });
+    let (_, text) = shop.fails(update.clone()).await;
+    assert!(text.contains("`whoo`") && text.contains("`who`"), "{text}");
+    // A chain may give it to its step.
+    shop.must(
+        json!({ "resource_type": "prompt", "action": "create", "id": "c", "name": "N",
+                      "description": "d", "chain_steps": [{ "prompt_id": "g" }] }),
+    )
+    .await;
+    shop.must(update).await;
+}
+
+#[tokio::test]
+async fn a_workspace_that_stays_locked_is_no_reason_to_hang() {
+    let shop = Shop::new();
+    fs::create_dir_all(shop.workspace()).unwrap();
+    let other = File::create(shop.workspace().join(".deliberate.lock")).unwrap();
+    other.lock().unwrap();
+    let (code, text) = shop
+        .fails(
+            json!({ "resource_type": "prompt", "action": "create", "id": "p", "name": "N",
+                       "description": "d", "user_message_template": "t" }),
+        )
+        .await;
+    assert_eq!(code, "Busy", "{text}");
+    drop(other);
+    shop.greeting("g").await;
+}

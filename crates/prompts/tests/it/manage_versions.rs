@@ -1,0 +1,222 @@
+//! Versions: every state that was current can be seen, compared and brought back.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::manage_kit::{Shop, said};
+
+fn ask(action: &str, more: &Value) -> Value {
+    let mut all = json!({ "resource_type": "prompt", "action": action, "id": "greet" });
+    for (name, value) in more.as_object().unwrap() {
+        all[name] = value.clone();
+    }
+    all
+}
+
+#[tokio::test]
+async fn the_newest_version_is_what_is_there() {
+    let shop = Shop::new();
+    shop.greeting("greet").await;
+    shop.must(ask(
+        "update",
+        &json!({ "user_message_template": "Two {{ who }}" }),
+    ))
+    .await;
+    shop.must(ask(
+        "update",
+        &json!({ "user_message_template": "Three {{ who }}",
+                                     "reason": "better" }),
+    ))
+    .await;
+    let history = shop.must(ask("history", &json!({}))).await;
+    let numbers: Vec<&Value> = history["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| &version["version"])
+        .collect();
+    assert_eq!(numbers, [3, 2, 1]);
+    assert_eq!(history["versions"][0]["description"], "better");
+    assert_eq!(history["versions"][0]["diff"], "+1 -1");
+    let one = shop.must(ask("history", &json!({ "limit": 1 }))).await;
+    assert_eq!(one["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(one["total"], 3);
+    let compared = shop
+        .must(ask(
+            "compare",
+            &json!({ "from_version": 1, "to_version": 3 }),
+        ))
+        .await;
+    assert!(said(&compared).contains("-Hello {{ who }}!"), "{compared}");
+    assert!(said(&compared).contains("+Three {{ who }}"), "{compared}");
+    let last = shop.must(ask("compare", &json!({}))).await;
+    assert!(said(&last).contains("-Two {{ who }}"), "{last}");
+    let kept: Value =
+        serde_json::from_str(&shop.read("prompts/people/greet/.history.json")).unwrap();
+    assert_eq!(kept["resource_type"], "prompt");
+    assert_eq!(kept["resource_id"], "greet");
+    assert_eq!(kept["current_version"], 3);
+    assert!(kept["versions"][0]["date"].as_str().unwrap().contains('T'));
+}
+
+#[tokio::test]
+async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
+    let shop = Shop::new();
+    shop.greeting("greet").await;
+    let before = shop.read("prompts/people/greet/prompt.yaml");
+    shop.must(ask(
+        "update",
+        &json!({ "user_message_template": "Two {{ who }}",
+                                     "system_message": "s", "description": "Another" }),
+    ))
+    .await;
+    // Unnoticed so far.
+    shop.write("prompts/people/greet/user-message.md", "By hand {{ who }}");
+    let (code, _) = shop.fails(ask("rollback", &json!({ "version": 1 }))).await;
+    assert_eq!(code, "ConfirmationNeeded");
+    let answer = shop
+        .must(ask("rollback", &json!({ "version": 1, "confirm": true })))
+        .await;
+    assert_eq!(answer["version"], 4, "{answer}");
+    assert_eq!(shop.read("prompts/people/greet/prompt.yaml"), before);
+    assert_eq!(
+        shop.read("prompts/people/greet/user-message.md"),
+        "Hello {{ who }}!"
+    );
+    assert!(!shop.at("prompts/people/greet/system-message.md").exists());
+    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Hello Ada!"));
+    shop.must(ask("rollback", &json!({ "version": 3, "confirm": true })))
+        .await;
+    assert_eq!(
+        shop.read("prompts/people/greet/user-message.md"),
+        "By hand {{ who }}"
+    );
+    assert_eq!(shop.read("prompts/people/greet/system-message.md"), "s");
+    let (code, text) = shop
+        .fails(ask("rollback", &json!({ "version": 99, "confirm": true })))
+        .await;
+    assert_eq!(code, "NotFound");
+    assert!(text.contains("5, 4, 3"), "{text}");
+}
+
+#[tokio::test]
+async fn a_broken_file_can_be_rolled_back() {
+    let shop = Shop::new();
+    shop.greeting("greet").await;
+    shop.write("prompts/people/greet/prompt.yaml", "id: [broken");
+    let (code, text) = shop.fails(ask("update", &json!({ "name": "x" }))).await;
+    assert_eq!(code, "InvalidResource");
+    assert!(text.contains("roll back"), "{text}");
+    shop.must(ask("rollback", &json!({ "version": 1, "confirm": true })))
+        .await;
+    assert_eq!(shop.problems().await, Vec::<String>::new());
+    let compared = shop
+        .must(ask(
+            "compare",
+            &json!({ "from_version": 2, "to_version": 3 }),
+        ))
+        .await;
+    assert!(said(&compared).contains("-id: [broken"), "{compared}");
+}
+
+#[tokio::test]
+async fn no_more_are_kept_than_allowed_and_none_if_not_wanted() {
+    let shop = Shop::with(&|options| options.limits.versions_kept = 3);
+    shop.greeting("greet").await;
+    for number in 0..6 {
+        shop.must(ask(
+            "update",
+            &json!({ "description": format!("Number {number}") }),
+        ))
+        .await;
+    }
+    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["total"], 3);
+    assert_eq!(history["versions"][0]["version"], 7);
+    let skipped = shop
+        .must(ask(
+            "update",
+            &json!({ "description": "Quiet", "skip_version": true }),
+        ))
+        .await;
+    assert_eq!(skipped["version"], Value::Null);
+    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["versions"][0]["version"], 7);
+    shop.must(ask("update", &json!({ "description": "Loud" })))
+        .await;
+    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["versions"][1]["description"], "Changed outside");
+    assert_eq!(history["versions"][0]["version"], 9);
+}
+
+#[tokio::test]
+async fn a_damaged_history_is_told_and_set_aside() {
+    let shop = Shop::new();
+    shop.greeting("greet").await;
+    shop.write("prompts/people/greet/.history.json", "{ half");
+    for action in ["history", "compare"] {
+        let (code, text) = shop.fails(ask(action, &json!({}))).await;
+        assert_eq!(code, "DamagedHistory", "{text}");
+    }
+    let (code, _) = shop
+        .fails(ask("rollback", &json!({ "version": 1, "confirm": true })))
+        .await;
+    assert_eq!(code, "DamagedHistory");
+    let answer = shop
+        .must(ask("update", &json!({ "description": "Goes on" })))
+        .await;
+    assert!(
+        said(&answer).contains(".history.json.damaged-1"),
+        "{answer}"
+    );
+    assert_eq!(
+        shop.read("prompts/people/greet/.history.json.damaged-1"),
+        "{ half"
+    );
+    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["total"], 2);
+}
+
+#[tokio::test]
+async fn the_history_of_an_earlier_program_is_read() {
+    let shop = Shop::new();
+    shop.greeting("greet").await;
+    let old = json!({
+        "resource_type": "prompt", "resource_id": "greet", "current_version": 2,
+        "versions": [
+            { "version": 2, "date": "2025-01-02T00:00:00.000Z", "diff_summary": "+1/-1",
+              "description": "Update via resource_manager",
+              "snapshot": { "id": "greet", "name": "Old name", "category": "people",
+                            "description": "The older words",
+                            "userMessageTemplate": "Older {{ who }}",
+                            "arguments": [{ "name": "who", "required": true }] } },
+            { "version": 1, "date": "2025-01-01T00:00:00.000Z", "snapshot": {},
+              "diff_summary": "", "description": "" },
+        ],
+    });
+    fs::write(
+        shop.at("prompts/people/greet/.history.json"),
+        old.to_string(),
+    )
+    .unwrap();
+    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["total"], 2);
+    let answer = shop
+        .must(ask("rollback", &json!({ "version": 2, "confirm": true })))
+        .await;
+    assert_eq!(answer["version"], 4, "{answer}");
+    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Older Ada"));
+    let seen = shop.must(ask("inspect", &json!({}))).await;
+    assert_eq!(seen["name"], "Old name");
+}
+
+#[tokio::test]
+async fn a_shipped_thing_has_none() {
+    let shop = Shop::new();
+    let history = shop
+        .must(json!({ "resource_type": "gate", "action": "history", "id": "no-filler" }))
+        .await;
+    assert_eq!(history["total"], 0);
+    assert!(!shop.workspace().exists());
+}

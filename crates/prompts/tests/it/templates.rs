@@ -1,0 +1,285 @@
+//! What templates can say, what is absent, and how a mistake is shown.
+
+use deliberate_prompts::{
+    Limits,
+    model::Text,
+    template::{Renderer, TemplateError, Values, compile_check, names_used},
+};
+use serde_json::{Value, json};
+
+pub(crate) fn text(body: &str) -> Text {
+    Text {
+        body: body.to_owned(),
+        file: "user-message.md".to_owned(),
+        line: 1,
+    }
+}
+
+pub(crate) fn values(json: Value) -> Values {
+    let Value::Object(fields) = json else {
+        panic!("not an object")
+    };
+    fields.into_iter().collect()
+}
+
+fn try_with(body: &str, given: Value) -> Result<String, TemplateError> {
+    Renderer::new(&Limits::default()).render(&text(body), "p", &values(given))
+}
+
+#[track_caller]
+fn with(body: &str, given: Value) -> String {
+    try_with(body, given).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn error(body: &str, given: Value) -> TemplateError {
+    match try_with(body, given) {
+        Ok(rendered) => panic!("rendered {rendered:?}"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn the_language_of_prompts_is_there() {
+    assert_eq!(
+        with("Hello {{ x }}!\n", json!({"x": "you"})),
+        "Hello you!\n"
+    );
+    let branches =
+        "{% if n > 2 %}many{% elif n == 2 %}two{% elseif n == 1 %}one{% else %}none{% endif %}";
+    for (n, said) in [(3, "many"), (2, "two"), (1, "one"), (0, "none")] {
+        assert_eq!(with(branches, json!({"n": n})), said);
+    }
+    assert_eq!(
+        with(
+            "{% for a in l %}{{ loop.index }}/{{ loop.length }}:{{ a }} {% endfor %}",
+            json!({"l": ["x", "y"]})
+        ),
+        "1/2:x 2/2:y "
+    );
+    assert_eq!(
+        with("{% raw %}{{ x }}{% endraw %}{# gone #}", json!({})),
+        "{{ x }}"
+    );
+    assert_eq!(
+        with("{% set a = x ~ '!' %}{{ a }}", json!({"x": "y"})),
+        "y!"
+    );
+    assert_eq!(
+        with(
+            "{% macro m(a, b='B') %}<{{ a }}{{ b }}>{% endmacro %}{{ m(x) }}{{ m(x, 'C') }}",
+            json!({"x": "y"})
+        ),
+        "<yB><yC>"
+    );
+    assert_eq!(
+        with(
+            "{% set a %}[{{ x }}]{% endset %}{{ a }}{{ a }}",
+            json!({"x": 1})
+        ),
+        "[1][1]"
+    );
+    assert_eq!(with("a {%- if true -%} b {%- endif %}", json!({})), "ab");
+    assert_eq!(with("a {% set b = 1 -%}  c", json!({})), "a c");
+}
+
+#[test]
+fn the_filters_of_prompts_are_there() {
+    let given =
+        json!({"s": " a <b> & 'c' ", "l": ["x", "y"], "o": {"z": 1, "a": ["<", null]}, "n": 3});
+    for (body, said) in [
+        ("{{ s | trim }}", "a <b> & 'c'"),
+        ("{{ s | trim | upper }}", "A <B> & 'C'"),
+        ("{{ 'A' | lower }}", "a"),
+        (
+            "{{ l | length }} {{ l.length }} {{ s.length }} {{ o | length }}",
+            "2 2 13 2",
+        ),
+        ("{{ l | join(', ') }}", "x, y"),
+        ("{{ l | first }}{{ l | last }}{{ l[5] }}", "xy"),
+        ("{{ 'aXa' | replace('a', 'b') }}", "bXb"),
+        (
+            "{{ 'ab cd' | capitalize }} {{ 'ab cd' | title }}",
+            "Ab cd Ab Cd",
+        ),
+        ("{{ o | dump }}", r#"{"z":1,"a":["<",null]}"#),
+        ("{{ o | tojson }}", r#"{"z":1,"a":["<",null]}"#),
+        ("{{ l | dump(2) }}", "[\n  \"x\",\n  \"y\"\n]"),
+        ("{{ s | dump }}", r#"" a <b> & 'c' ""#),
+        ("{{ 'one two three' | truncate(8) }}", "one two..."),
+        ("{{ 'one two three' | wordcount }}", "3"),
+        ("{{ s | safe | trim }}", "a <b> & 'c'"),
+        ("{{ l | sort(reverse=true) | join }}", "yx"),
+        ("{{ 'a\nb' | indent(2) }}", "a\n  b"),
+        ("{{ 'a,b' | split(',') | join('-') }}", "a-b"),
+        (
+            "{% for k, v in o %}{{ k }}={{ v }};{% endfor %}",
+            "z=1;a=<,;",
+        ),
+        ("{% for k, v in o | items %}{{ k }};{% endfor %}", "z;a;"),
+        ("{% for k, v in o.items() %}{{ k }};{% endfor %}", "z;a;"),
+        (
+            "{{ 'in l' if 'x' in l else 'out' }}{{ 'z' in o }}{{ 'q' in o }}",
+            "in ltruefalse",
+        ),
+    ] {
+        assert_eq!(with(body, given.clone()), said, "{body}");
+    }
+}
+
+#[test]
+fn values_print_as_people_read_them() {
+    let given = json!({"t": true, "f": false, "n": 2.5, "i": 7, "l": [1, "b", true], "o": {"b": [1, {}], "a": 1}, "z": null});
+    assert_eq!(
+        with(
+            "{{ t }} {{ f }} {{ n }} {{ i }} {{ l }} {{ o }} {{ o.b }} [{{ z }}]",
+            given
+        ),
+        r#"true false 2.5 7 1,b,true {"b":[1,{}],"a":1} [1,{}] []"#
+    );
+}
+
+#[test]
+fn what_is_declared_and_not_given_needs_no_care() {
+    let given = json!({"x": null, "o": {"a": {}}});
+    for (body, said) in [
+        ("[{{ x }}]", "[]"),
+        ("{% if x %}yes{% else %}no{% endif %}", "no"),
+        ("{% if not x %}no{% endif %}", "no"),
+        (
+            "{{ x | default('y') }}{{ x | default }}{{ x | d('z') }}",
+            "yz",
+        ),
+        (
+            "{{ '' | default('y') }}|{{ '' | default('y', true) }}",
+            "|y",
+        ),
+        ("{{ x | length }}{{ x.length }}", "00"),
+        (
+            "{{ x | upper }}{{ x | trim }}{{ x | join(', ') }}{{ x | first }}{{ x | replace('a', 'b') }}",
+            "",
+        ),
+        ("{% for a in x %}a{% else %}none{% endfor %}", "none"),
+        (
+            "{{ x is defined }} {{ x is undefined }} {{ x is none }}",
+            "false true true",
+        ),
+        (
+            "{{ x == 'high' }} {{ x != 'high' }} {{ 'a' in x }}",
+            "false true false",
+        ),
+        (
+            "[{{ x.deep.er }}{{ x[0] }}{{ o.a.b }}{{ o.nothing }}]",
+            "[]",
+        ),
+        ("{{ x ~ 'tail' }}", "tail"),
+        ("{{ x | dump }}", "null"),
+        ("{{ x or 'other' }}", "other"),
+        (
+            "{{ x == null }} {{ x == none }} {{ x != none }} {{ o.a == null }} {{ 'none' == none }}",
+            "true true false false false",
+        ),
+    ] {
+        assert_eq!(with(body, given.clone()), said, "{body}");
+    }
+}
+
+#[test]
+fn what_is_neither_declared_nor_given_is_an_error_with_the_nearest_name() {
+    for body in [
+        "a\n\n  {{ titel }}",
+        "a\n\n  {% if titel %}{% endif %}",
+        "a\n\n  {% for a in titel %}{% endfor %}",
+    ] {
+        let found = error(body, json!({"title": "x"}));
+        assert_eq!((found.line, found.prompt.as_str()), (3, "p"), "{body}");
+        assert_eq!(
+            found.to_string(),
+            "prompt \"p\", file user-message.md, line 3: there is no value named `titel`; did you mean `title`?"
+        );
+    }
+    let far = error("{{ weather }}", json!({"title": "x"}));
+    assert!(far.help.unwrap().contains("declare `weather`"));
+    assert_eq!(
+        with(
+            "{{ weather | default('none') }}{{ weather is defined }}",
+            json!({})
+        ),
+        "nonefalse"
+    );
+}
+
+#[test]
+fn an_error_stands_on_the_line_of_its_file() {
+    let mut body = text("x\n{{ y | upperr }}");
+    body.line = 11;
+    body.file = "prompt.yaml".to_owned();
+    let found = compile_check(&body).unwrap();
+    assert_eq!((found.line, found.column), (12, Some(8)));
+    assert_eq!(
+        found.to_string(),
+        "file prompt.yaml, line 12: there is no filter `upperr`; did you mean `upper`?"
+    );
+    let open = compile_check(&text("a\n{% if x %}\nb")).unwrap();
+    assert!(open.line >= 2, "{open}");
+    assert_eq!(compile_check(&text("{{ x }}")), None);
+}
+
+#[test]
+fn columns_hold_behind_what_was_changed() {
+    let found = error(
+        "{% set a = 1 %}{% for k, v in o %}{% endfor %}{{ missing }}",
+        json!({"o": {}}),
+    );
+    assert_eq!((found.line, found.column), (1, Some(50)), "{found}");
+}
+
+#[test]
+fn words_of_other_languages_are_errors_that_say_what_to_write() {
+    for (body, word, ours) in [
+        ("{% if a === 'x' %}{% endif %}", "`===`", "`==`"),
+        ("{% if a !== 'x' %}{% endif %}", "`!==`", "`!=`"),
+        ("{% if a && b %}{% endif %}", "`&&`", "`and`"),
+        ("{{ a || b }}", "`||`", "`or`"),
+        ("{% if !a %}{% endif %}", "`!`", "`not`"),
+    ] {
+        let found = error(body, json!({"a": 1, "b": 2}));
+        assert!(found.message.contains(word), "{found}");
+        assert_eq!(found.help.unwrap(), format!("write {ours}"));
+    }
+    assert_eq!(
+        with("{{ '=== && || !' }} === && || !", json!({})),
+        "=== && || ! === && || !"
+    );
+}
+
+#[test]
+fn names_are_known_before_rendering() {
+    let names = names_used(&text(
+        "{% set a = b %}{{ a }}{% for c in d %}{{ c.e }}{{ loop.index }}{% endfor %}{{ range(3) }}{{ref:x}}",
+    ));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(names, vec!["b", "d"]);
+}
+
+#[test]
+fn no_file_and_no_inside_of_the_engine_can_be_reached() {
+    for body in [
+        "{% include 'user-message.md' %}",
+        "{% extends '/etc/hostname' %}",
+        "{% import 'x' as y %}",
+        "{% include '' %}",
+    ] {
+        error(body, json!({}));
+    }
+    for body in [
+        "{{ debug() }}",
+        "{{ namespace(a=1) }}",
+        "{{ range.constructor('return 1')() }}",
+        "{{ x.__class__() }}",
+    ] {
+        error(body, json!({"x": "a"}));
+    }
+    let include = error("{% include 'a.md' %}", json!({}));
+    assert!(include.help.unwrap().contains("{{ref:"));
+}
