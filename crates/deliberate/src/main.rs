@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod logging;
 mod minds;
+mod prompts;
 mod telemetry;
 mod wiring;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use deliberate_core::{SystemClock, SystemIds};
+use deliberate_prompts::{Engine, library::Shelf};
 use deliberate_server::{
     FileLimits, FileRoots, Subscriptions,
     http::{ProgressHub, ProgressOptions},
@@ -18,6 +19,7 @@ use deliberate_toolkit::{Bounds, Parts, Registry};
 use crate::{
     config::{Durability, Loaded, Settings},
     minds::Chooser,
+    prompts,
 };
 
 /// The registry, who thinks in it, and who hears what happens.
@@ -27,6 +29,8 @@ pub(crate) struct Wired {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) progress: Arc<ProgressHub>,
+    /// The library of prompts, if there are tools for it. Nothing is read before it is needed.
+    pub(crate) shelf: Option<Arc<Shelf>>,
 }
 
 /// Puts everything together. Opens and connects nothing.
@@ -42,7 +46,20 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
     let metrics = Arc::new(Metrics::new());
     let subscriptions = Arc::new(Subscriptions::default());
     let progress = ProgressHub::new(ProgressOptions::default());
-    let mut registry = deliberate_reasoning::register(Registry::new(parts))
+    let sets = loaded.settings.tools;
+    let mut registry = Registry::new(parts);
+    if sets.reasoning {
+        registry = deliberate_reasoning::register(registry);
+    }
+    let shelf = if sets.prompts {
+        Some(shelf(&loaded.settings, &subscriptions)?)
+    } else {
+        None
+    };
+    if let Some((engine, _)) = &shelf {
+        registry = deliberate_prompts::register(registry, engine);
+    }
+    registry = registry
         .heard_by(metrics.clone())
         .heard_by(subscriptions.clone())
         .heard_by(progress.clone());
@@ -60,7 +77,21 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         metrics,
         subscriptions,
         progress,
+        shelf: shelf.map(|(_, shelf)| shelf),
     })
+}
+
+/// The prompt engine and its library. Clients are told when what they see of it changes.
+fn shelf(
+    settings: &Settings,
+    subscriptions: &Arc<Subscriptions>,
+) -> anyhow::Result<(Arc<Engine>, Arc<Shelf>)> {
+    let options = prompts::options(&settings.prompts)?;
+    let shelf = Shelf::new(&options);
+    let told = subscriptions.clone();
+    shelf.on_change(Box::new(move |changed| prompts::tell(changed, &told)));
+    let engine = Arc::new(Engine::new(options, shelf.clone()));
+    Ok((engine, shelf))
 }
 
 /// The store of the settings.

@@ -5,16 +5,18 @@ mod config;
 mod demo;
 mod doctor;
 mod import;
+mod prompt;
 mod serve;
 mod sessions;
 pub(crate) mod setup;
 mod table;
+mod terminal;
 mod think;
 mod token;
 mod tools;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
 };
 
@@ -48,6 +50,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Ask a question and see the thought
     Think(think::ThinkArgs),
+    /// Use and look after your prompts
+    Prompt(prompt::PromptArgs),
     /// Look at what was reasoned
     Sessions(sessions::SessionsArgs),
     /// List the tools that clients get
@@ -66,6 +70,17 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+impl Command {
+    /// The workspace that the command line names.
+    fn workspace(&self) -> Option<&str> {
+        match self {
+            Self::Serve(args) => args.workspace.as_deref(),
+            Self::Prompt(args) => args.workspace.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// What every command has at hand.
 pub(crate) struct Shell<'a> {
     pub(crate) loaded: &'a Loaded,
@@ -82,7 +97,11 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
     if let Some(Command::Token(args)) = &program.command {
         return token::run(args, output);
     }
-    let loaded = Settings::load(&program.options.flags())?;
+    let mut flags = program.options.flags();
+    if let Some(workspace) = program.command.as_ref().and_then(Command::workspace) {
+        flags.set("--workspace".to_owned(), "prompts.workspace", workspace);
+    }
+    let loaded = Settings::load(&flags)?;
     let log = &loaded.settings.log;
     let serve = || Command::Serve(serve::ServeArgs::default());
     let command = program.command.unwrap_or_else(serve);
@@ -112,6 +131,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args, &loaded, telemetry),
         Command::Demo(args) => runtime()?.block_on(demo::run(&args, shell)),
         Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
+        Command::Prompt(args) => runtime()?.block_on(prompt::run(&args, shell)),
         Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
         Command::Tools(args) => tools::run(&args, shell),
         Command::Config(args) => config::run(&args, shell),
@@ -131,9 +151,4 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
 /// A runtime for one short command.
 fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
-}
-
-/// Whether a person watches.
-pub(crate) fn at_terminal() -> bool {
-    io::stderr().is_terminal() && io::stdin().is_terminal()
 }

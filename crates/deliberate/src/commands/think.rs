@@ -12,7 +12,7 @@ use deliberate_toolkit::{Answer, AskForClient, Caller, NeedsReply, RESUME, Regis
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::{Shell, at_terminal, table::harmless};
+use super::{Shell, table::harmless, terminal::at_terminal};
 use crate::wiring::wire;
 
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ fn question(given: &str) -> anyhow::Result<String> {
     Ok(given.to_owned())
 }
 
-fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
+pub(super) fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "No model is set up. Any one of these will do:")?;
     writeln!(
         output,

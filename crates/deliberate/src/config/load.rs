@@ -254,6 +254,11 @@ impl Loader<'_> {
                 let path = directory.join("deliberate").join("deliberate.db");
                 Ok(Some(Value::Path(path)))
             }
+            Fallback::Computed { .. } if setting.key == "prompts.workspace" => {
+                let directory = self.environment.data_dir.as_ref();
+                let path = directory.map(|it| it.join("deliberate").join("prompts"));
+                Ok(path.map(Value::Path))
+            }
             Fallback::Computed { .. } | Fallback::Unset { .. } => Ok(None),
         }
     }

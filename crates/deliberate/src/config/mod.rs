@@ -10,7 +10,9 @@ mod flags;
 mod load;
 mod nearest;
 mod origin;
+mod prompts;
 mod reference;
+mod setting;
 mod settings;
 mod table;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub(crate) use flags::CommonOptions;
 #[cfg(test)]
 pub(crate) use flags::Flags;
 pub(crate) use load::Loaded;
+pub(crate) use prompts::{Judge, Prompts};
 pub(crate) use reference::{reference_markdown, sample_toml};
 pub(crate) use settings::{Durability, Http, LogFormat, LogLevel, Settings, Stdio, Telemetry};
 #[cfg(test)]

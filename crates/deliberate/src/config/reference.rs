@@ -13,7 +13,7 @@ pub(crate) fn reference_markdown() -> String {
          The file is `deliberate/config.toml` in the user's configuration directory, or the one \
          named by `--config PATH` or `DELIBERATE_CONFIG`. Every key can also be given as \
          `--set KEY=VALUE`; `--database`, `--provider`, `--model` and `--log-level` are short \
-         forms. Unknown keys, unknown `DELIBERATE_` variables and values that are not allowed are \
+         forms, and so is `--workspace` of `serve` and `prompt`. Unknown keys, unknown `DELIBERATE_` variables and values that are not allowed are \
          errors. An empty variable counts as not set. `.env` files are not read. Where a setting \
          has two variables, the one that begins with `DELIBERATE_` wins.\n\n\
          | Key | Variable | Default | Meaning |\n\
@@ -65,6 +65,7 @@ fn meaning(setting: &Setting) -> String {
         Kind::Number { min, max } => format!("{} ({min} to {max})", setting.help),
         Kind::Switch => format!("{} (on, off)", setting.help),
         Kind::Choice(words) => format!("{} ({})", setting.help, words.join(", ")),
+        Kind::Choices(words) => format!("{} (list of {})", setting.help, words.join(", ")),
         Kind::Texts | Kind::Paths => format!("{} (list)", setting.help),
         Kind::Text | Kind::Secret | Kind::Path | Kind::Url | Kind::Address => {
             setting.help.to_owned()
@@ -78,7 +79,7 @@ fn sample_value(setting: &Setting) -> String {
     | Fallback::Computed { example: text, .. }) = setting.fallback;
     match setting.kind {
         Kind::Integer { .. } | Kind::Milliseconds { .. } | Kind::Number { .. } => text.to_owned(),
-        Kind::Texts | Kind::Paths => {
+        Kind::Texts | Kind::Choices(_) | Kind::Paths => {
             let items: Vec<String> = text
                 .split(',')
                 .map(|item| format!("{:?}", item.trim()))

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::prompts::{Prompts, ToolSets};
 use super::values::{Values, narrow};
 
 /// Everything that can be set.
@@ -54,6 +55,10 @@ pub(crate) struct Settings {
     pub(crate) oauth: OAuth,
     /// Files that clients may read.
     pub(crate) resources: Resources,
+    /// Which tools there are.
+    pub(crate) tools: ToolSets,
+    /// The prompt engine.
+    pub(crate) prompts: Prompts,
     /// Traces.
     pub(crate) telemetry: Telemetry,
 }
@@ -345,6 +350,8 @@ impl Settings {
                 roots: values.paths("resources.roots"),
                 file_bytes: values.count("resources.file_bytes"),
             },
+            tools: ToolSets::from_values(values),
+            prompts: Prompts::from_values(values),
             telemetry: Telemetry {
                 endpoint: values.text("telemetry.endpoint"),
                 service: values.text("telemetry.service").unwrap_or_default(),

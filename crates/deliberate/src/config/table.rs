@@ -2,84 +2,7 @@
 //! allowed, `deliberate config`, the reference page and the sample file are all read from it, so a
 //! new setting is one entry here and one field in [`super::Settings`].
 
-/// One setting: where it may be written, what it takes, and what it is for.
-#[derive(Debug)]
-pub(crate) struct Setting {
-    /// Dotted key, as in the file and in `--set`.
-    pub(crate) key: &'static str,
-    /// Environment variables, the canonical one first. Where a setting has both a shared and a
-    /// `DELIBERATE_` name, the latter wins: it can only have been meant for this program.
-    pub(crate) env: &'static [&'static str],
-    /// What the value may be.
-    pub(crate) kind: Kind,
-    /// What applies when nobody set it.
-    pub(crate) fallback: Fallback,
-    /// One line for people.
-    pub(crate) help: &'static str,
-}
-
-/// What a setting's value may be.
-#[derive(Debug)]
-pub(crate) enum Kind {
-    /// Any text.
-    Text,
-    /// A key or password; never shown.
-    Secret,
-    /// A whole number within bounds.
-    Integer {
-        /// Smallest allowed value.
-        min: u64,
-        /// Largest allowed value.
-        max: u64,
-    },
-    /// A number within bounds.
-    Number {
-        /// Smallest allowed value.
-        min: f64,
-        /// Largest allowed value.
-        max: f64,
-    },
-    /// `on` or `off`.
-    Switch,
-    /// One of these words, in any case.
-    Choice(&'static [&'static str]),
-    /// A file.
-    Path,
-    /// A time in milliseconds, within bounds.
-    Milliseconds {
-        /// Shortest allowed time.
-        min: u64,
-        /// Longest allowed time.
-        max: u64,
-    },
-    /// An `http` or `https` address.
-    Url,
-    /// Several texts: a list in the file, separated by commas elsewhere.
-    Texts,
-    /// Several files or folders, likewise.
-    Paths,
-    /// An IP address and a port to listen on.
-    Address,
-}
-
-/// What applies when a setting is not set.
-#[derive(Debug)]
-pub(crate) enum Fallback {
-    /// This value.
-    Value(&'static str),
-    /// Nothing; `example` is for the sample file.
-    Unset {
-        /// A plausible value.
-        example: &'static str,
-    },
-    /// Something worked out at run time, described by `shown`.
-    Computed {
-        /// The description for people.
-        shown: &'static str,
-        /// A plausible value.
-        example: &'static str,
-    },
-}
+pub(crate) use super::setting::{Fallback, Kind, Setting};
 
 /// Every provider that can be named. `auto` takes the first one that is configured or found.
 pub(crate) static PROVIDERS: &[&str] = &[
@@ -101,6 +24,9 @@ pub(crate) static PROVIDERS: &[&str] = &[
     "llamacpp",
     "vllm",
 ];
+
+/// What clients can get.
+pub(super) static TOOL_SETS: &[&str] = &["reasoning", "prompts"];
 
 const fn setting(
     key: &'static str,
@@ -131,7 +57,7 @@ const fn unset(example: &'static str) -> Fallback {
 }
 
 use Fallback::{Computed, Value};
-use Kind::{Address, Choice, Number, Path, Paths, Secret, Switch, Text, Texts, Url};
+use Kind::{Address, Choice, Choices, Number, Path, Paths, Secret, Switch, Text, Texts, Url};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -270,6 +196,42 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("resources.file_bytes", &["DELIBERATE_RESOURCES_FILE_BYTES"], integer(1, 67_108_864),
         Value("1048576"), "Largest file that is given to a client, in bytes"),
 
+    setting("tools.sets", &["DELIBERATE_TOOLS_SETS"], Choices(TOOL_SETS), Value("reasoning, prompts"),
+        "Which tools clients get"),
+
+    setting("prompts.workspace", &["MCP_WORKSPACE", "DELIBERATE_PROMPTS_WORKSPACE"], Path,
+        Computed { shown: "`deliberate/prompts` in the user's data directory", example: "~/prompts" },
+        "Folder of your own prompts, gates, methodologies, styles and scripts"),
+    setting("prompts.resources_path", &["MCP_RESOURCES_PATH", "DELIBERATE_PROMPTS_RESOURCES_PATH"], Path,
+        unset("~/prompts/resources"),
+        "Folder that holds `prompts`, `gates` and so on, in place of those of the workspace"),
+    setting("prompts.prompts_path", &["MCP_PROMPTS_PATH", "DELIBERATE_PROMPTS_PROMPTS_PATH"], Path,
+        unset("~/team/prompts"), "Folder of prompts, in place of the workspace's"),
+    setting("prompts.gates_path", &["MCP_GATES_PATH", "DELIBERATE_PROMPTS_GATES_PATH"], Path,
+        unset("~/team/gates"), "Folder of gates, likewise"),
+    setting("prompts.methodologies_path", &["MCP_METHODOLOGIES_PATH", "DELIBERATE_PROMPTS_METHODOLOGIES_PATH"],
+        Path, unset("~/team/methodologies"), "Folder of methodologies, likewise"),
+    setting("prompts.styles_path", &["MCP_STYLES_PATH", "DELIBERATE_PROMPTS_STYLES_PATH"], Path,
+        unset("~/team/styles"), "Folder of styles, likewise"),
+    setting("prompts.scripts_path", &["MCP_SCRIPTS_PATH", "DELIBERATE_PROMPTS_SCRIPTS_PATH"], Path,
+        unset("~/team/scripts"), "Folder of script tools, likewise"),
+    setting("prompts.commands", &["DELIBERATE_PROMPTS_COMMANDS"], Texts, unset("cargo test, npm test"),
+        "Commands that gates may run, each in full; a `*` as the last word allows any further ones; without it none"),
+    setting("prompts.scripts", &["DELIBERATE_PROMPTS_SCRIPTS"], Texts, unset("word_count, lint-*"),
+        "Script tools that prompts may run, by id; a trailing `*` stands for anything"),
+    setting("prompts.judge", &["DELIBERATE_PROMPTS_JUDGE"], Choice(&["client", "model"]),
+        Value("client"), "Who judges what can't be computed, where a gate does not say"),
+    setting("prompts.methodology", &["DELIBERATE_PROMPTS_METHODOLOGY"], Text, unset("CAGEERF"),
+        "Methodology in use until someone switches"),
+    setting("prompts.in_menu", &["DELIBERATE_PROMPTS_IN_MENU"], Switch, Value("on"),
+        "Show prompts in clients' menus, unless a prompt or its category says otherwise"),
+    setting("prompts.steps", &["DELIBERATE_PROMPTS_STEPS"], integer(1, 10_000), Value("500"),
+        "Most steps of a chain, nested ones counted"),
+    setting("prompts.repetitions", &["DELIBERATE_PROMPTS_REPETITIONS"], integer(1, 10_000),
+        Value("100"), "How often one step may be repeated"),
+    setting("prompts.runs_kept", &["DELIBERATE_PROMPTS_RUNS_KEPT"], integer(1, 1_000_000),
+        Value("1000"), "How many ended runs of each chain are kept"),
+
     setting("telemetry.endpoint", &["OTEL_EXPORTER_OTLP_ENDPOINT", "DELIBERATE_TELEMETRY_ENDPOINT"], Url,
         unset("http://127.0.0.1:4318"), "Send OpenTelemetry traces to this OTLP/HTTP collector"),
     setting("telemetry.service", &["OTEL_SERVICE_NAME", "DELIBERATE_TELEMETRY_SERVICE"], Text,
@@ -330,33 +292,4 @@ pub(super) const CONFIG_VARIABLE: &str = "DELIBERATE_CONFIG";
 /// The setting with this key.
 pub(super) fn find(key: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.key == key)
-}
-
-impl Kind {
-    /// Whether it takes several values.
-    pub(super) const fn is_list(&self) -> bool {
-        matches!(self, Self::Texts | Self::Paths)
-    }
-
-    /// What is allowed, to follow "is not" or "expected".
-    pub(crate) fn allowed(&self) -> String {
-        match self {
-            Self::Text => "text".to_owned(),
-            Self::Secret => "one line of visible ASCII characters".to_owned(),
-            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Self::Number { min, max } => format!("a number from {min} to {max}"),
-            Self::Switch => "on or off".to_owned(),
-            Self::Choice(words) => format!("one of {}", words.join(", ")),
-            Self::Path => "a path".to_owned(),
-            Self::Milliseconds { min, max } => {
-                format!("a whole number of milliseconds from {min} to {max}")
-            }
-            Self::Texts => "a list of texts".to_owned(),
-            Self::Paths => "a list of paths".to_owned(),
-            Self::Address => {
-                "an IP address and a port, such as 127.0.0.1:8484; for IPv6 [::1]:8484".to_owned()
-            }
-            Self::Url => "an http or https address without user name or query".to_owned(),
-        }
-    }
 }

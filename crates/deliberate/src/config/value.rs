@@ -16,7 +16,7 @@ use super::table::{Kind, Setting};
 const SHOWN_CHARS: usize = 60;
 
 /// The name of a database without a file; it is no path to be completed.
-const IN_MEMORY: &str = ":memory:";
+pub(super) const IN_MEMORY: &str = ":memory:";
 
 /// A checked value.
 pub(super) enum Value {
@@ -28,6 +28,7 @@ pub(super) enum Value {
     Word(&'static str),
     Path(PathBuf),
     Texts(Vec<String>),
+    Words(Vec<&'static str>),
     Paths(Vec<PathBuf>),
     Address(SocketAddr),
 }
@@ -45,6 +46,7 @@ impl Value {
             Self::Word(word) => (*word).to_owned(),
             Self::Path(path) => path.display().to_string(),
             Self::Texts(texts) => texts.join(", "),
+            Self::Words(words) => words.join(", "),
             Self::Paths(paths) => {
                 let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
                 paths.join(", ")
@@ -68,16 +70,33 @@ pub(super) fn parse(
             place: origin.clone(),
         });
     }
-    read(&setting.kind, text, origin, environment).ok_or_else(|| ConfigError::BadValue {
-        key: setting.key,
-        place: origin.clone(),
-        given: given(&setting.kind, text),
-        allowed: setting.kind.allowed(),
-        nearest: match setting.kind {
-            Kind::Choice(words) => deliberate_core::nearest(text, words.iter().copied()),
-            _ => None,
-        },
+    read(&setting.kind, text, origin, environment).ok_or_else(|| {
+        let (wrong, nearest) = match setting.kind {
+            Kind::Choice(words) => (text, likest(text, words)),
+            Kind::Choices(words) => {
+                let wrong = items(text).find(|item| word(item, words).is_none());
+                let wrong = wrong.unwrap_or(text);
+                (wrong, likest(wrong, words))
+            }
+            _ => (text, None),
+        };
+        ConfigError::BadValue {
+            key: setting.key,
+            place: origin.clone(),
+            given: given(&setting.kind, wrong),
+            allowed: setting.kind.allowed(),
+            nearest,
+        }
     })
+}
+
+fn word(text: &str, words: &'static [&'static str]) -> Option<&'static str> {
+    let mut words = words.iter().copied();
+    words.find(|word| word.eq_ignore_ascii_case(text))
+}
+
+fn likest(text: &str, words: &[&str]) -> Option<String> {
+    deliberate_core::nearest(text, words.iter().copied())
 }
 
 fn read(kind: &Kind, text: &str, origin: &Origin, environment: &Environment) -> Option<Value> {
@@ -105,10 +124,12 @@ fn read(kind: &Kind, text: &str, origin: &Origin, environment: &Environment) -> 
             "off" | "false" | "no" | "0" => Some(Value::Switch(false)),
             _ => None,
         },
-        Kind::Choice(words) => words
-            .iter()
-            .find(|word| word.eq_ignore_ascii_case(text))
-            .map(|word| Value::Word(word)),
+        Kind::Choice(words) => word(text, words).map(Value::Word),
+        Kind::Choices(words) => {
+            let chosen: Option<Vec<&str>> = items(text).map(|item| word(item, words)).collect();
+            // A list of commas names nothing.
+            chosen.filter(|it| !it.is_empty()).map(Value::Words)
+        }
         Kind::Path => Some(Value::Path(path(text, origin, environment))),
         Kind::Texts => Some(Value::Texts(items(text).map(str::to_owned).collect())),
         Kind::Paths => {

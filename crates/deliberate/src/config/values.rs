@@ -83,6 +83,13 @@ impl Values {
         }
     }
 
+    pub(super) fn words(&self, key: &str) -> Vec<&'static str> {
+        match self.get(key) {
+            Some(Value::Words(words)) => words.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn paths(&self, key: &str) -> Vec<PathBuf> {
         match self.get(key) {
             Some(Value::Paths(paths)) => paths.clone(),

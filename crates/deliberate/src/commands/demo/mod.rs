@@ -9,19 +9,22 @@ mod replies;
 mod screen;
 mod server;
 
-use std::{ffi::OsString, io, path::Path, process::ExitCode, time::Instant};
+use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Shell;
+use super::{
+    Shell,
+    terminal::{stopped, wants_colour},
+};
 use crate::config::Loaded;
 
 use ending::{Again, wherever};
 use folder::Folder;
 use play::{Played, play};
-use screen::{Screen, wants_colour};
+use screen::Screen;
 use server::Server;
 
 #[derive(Debug, Args)]
@@ -81,30 +84,6 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
         ending::invitation(&again, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Waits for Ctrl-C and the like; they are heard as soon as this returns.
-#[cfg(unix)]
-fn stopped() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn stopped() -> io::Result<impl Future<Output = ()>> {
-    let mut interrupt = tokio::signal::windows::ctrl_c()?;
-    Ok(async move {
-        let _ = interrupt.recv().await;
-    })
 }
 
 /// The command line of a server whose client has to think: no provider is asked or looked for.

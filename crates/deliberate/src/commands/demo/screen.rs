@@ -1,8 +1,6 @@
 //! What the demo shows: words on lines of a bearable length, in colour where a terminal wants it.
 
-use std::io::{self, IsTerminal as _, Write};
-
-use crate::config::Environment;
+use std::io::{self, Write};
 
 /// As wide as any terminal.
 const WIDTH: usize = 80;
@@ -29,13 +27,6 @@ impl Style {
             Self::Green => "32",
         }
     }
-}
-
-/// Whether standard output is a terminal whose user did not ask for plain text.
-pub(super) fn wants_colour(environment: &Environment) -> bool {
-    io::stdout().is_terminal()
-        && environment.get("NO_COLOR").is_none()
-        && environment.get("TERM") != Some("dumb")
 }
 
 impl<'a> Screen<'a> {

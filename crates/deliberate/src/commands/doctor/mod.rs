@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Shell,
+    Shell, prompt,
     setup::{Dirs, found_clients},
 };
 use crate::{
@@ -64,6 +64,7 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let loaded = shell.loaded;
     let mut findings = vec![configuration(loaded), database(loaded).await];
     findings.push(provider(loaded).await);
+    findings.push(prompts(loaded));
     findings.push(limits(loaded));
     findings.extend(clients(loaded));
     if args.json {
@@ -154,6 +155,30 @@ async fn reach(mind: &Mind) -> (Verdict, String) {
             Verdict::Wrong,
             format!("{error}. {}", error.hint().unwrap_or_default()),
         ),
+    }
+}
+
+fn prompts(loaded: &Loaded) -> Finding {
+    let what = "prompts";
+    if !loaded.settings.tools.prompts {
+        return Finding {
+            what,
+            verdict: Verdict::Note,
+            text: "off; `tools.sets` leaves them out".to_owned(),
+        };
+    }
+    let (verdict, text) = match crate::prompts::options(&loaded.settings.prompts) {
+        Err(error) => (Verdict::Wrong, error.to_string()),
+        Ok(options) => match prompt::health(&options) {
+            (text, true) => (Verdict::Fine, text),
+            // A server with a broken prompt still serves the others.
+            (text, false) => (Verdict::Note, text),
+        },
+    };
+    Finding {
+        what,
+        verdict,
+        text,
     }
 }
 

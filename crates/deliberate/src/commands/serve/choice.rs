@@ -19,6 +19,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1,
         default_missing_value = "127.0.0.1:8484", value_parser = crate::config::parse_address)]
     pub(super) http: Option<SocketAddr>,
+    /// Folder of your own prompts
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<String>,
 }
 
 /// What is served.
@@ -71,15 +74,16 @@ mod tests {
         let none = ServeArgs::default();
         let stdio = ServeArgs {
             stdio: true,
-            http: None,
+            ..ServeArgs::default()
         };
         let http = ServeArgs {
-            stdio: false,
             http: at(there),
+            ..ServeArgs::default()
         };
         let both = ServeArgs {
             stdio: true,
             http: at(there),
+            ..ServeArgs::default()
         };
         let on = ("serve.stdio", "on");
         let off = ("serve.stdio", "off");

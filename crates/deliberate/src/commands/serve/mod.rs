@@ -72,6 +72,10 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
         database = %settings.database.path.display(),
         "starting"
     );
+    // Read in the background: nobody who greets the server waits for it.
+    if let Some(shelf) = &house.wired.shelf {
+        shelf.start();
+    }
     let asked_to_stop = house.when_asked_to_stop();
     let served = house.serve(chosen, settings).await;
     // One grace for all that is to end.
@@ -199,6 +203,9 @@ impl House {
 
     /// Ends what runs on, writes what is left, and lets go of the database, all by then.
     async fn close(&self, until: Instant) {
+        if let Some(shelf) = &self.wired.shelf {
+            shelf.stop();
+        }
         if tokio::time::timeout_at(until, self.registry.settled())
             .await
             .is_err()

@@ -155,3 +155,23 @@ fn all_mistakes_are_reported_at_once() {
         "
     );
 }
+
+#[test]
+fn a_list_of_words_takes_only_known_ones() {
+    assert_snapshot!(
+        User::new().variable("DELIBERATE_TOOLS_SETS", "reasoning, promts").complaint(),
+        @"environment variable DELIBERATE_TOOLS_SETS: `promts` is not one of reasoning, prompts (`tools.sets`); did you mean `prompts`?"
+    );
+    assert_snapshot!(
+        User::new().file("[tools]\nsets = []\n").complaint(),
+        @"DIR/config/deliberate/config.toml:2: `tools.sets` is empty; give it a value or leave it out"
+    );
+    assert_snapshot!(
+        User::new().flag("--set tools.sets", "tools.sets", " , ").complaint(),
+        @"flag --set tools.sets: `,` is not one of reasoning, prompts (`tools.sets`)"
+    );
+    assert_snapshot!(
+        User::new().flag("--set prompts.judge", "prompts.judge", "modle").complaint(),
+        @"flag --set prompts.judge: `modle` is not one of client, model (`prompts.judge`); did you mean `model`?"
+    );
+}

@@ -106,6 +106,56 @@ fn paths_start_where_a_person_would_expect() {
 }
 
 #[test]
+fn folders_of_prompts_are_found_from_the_narrowest_setting_to_the_widest() {
+    let folders = |user: &User| {
+        let prompts = user.loaded().settings.prompts;
+        (
+            prompts.workspace,
+            prompts.folders.prompts,
+            prompts.folders.gates,
+        )
+    };
+    let path = |text: &str| Some(PathBuf::from(text));
+    let user = User::new();
+    let own = user.path("data/deliberate/prompts");
+    assert_eq!(folders(&user), (Some(own), None, None));
+    let user = User::new()
+        .variable("MCP_WORKSPACE", "/w")
+        .variable("MCP_RESOURCES_PATH", "/all")
+        .variable("MCP_GATES_PATH", "/gates");
+    assert_eq!(
+        folders(&user),
+        (path("/w"), path("/all/prompts"), path("/gates"))
+    );
+    let user = user.variable("DELIBERATE_PROMPTS_WORKSPACE", "/ours").flag(
+        "--set prompts.gates_path",
+        "prompts.gates_path",
+        "/set",
+    );
+    assert_eq!(
+        folders(&user),
+        (path("/ours"), path("/all/prompts"), path("/set"))
+    );
+    let user = user.flag("--workspace", "prompts.workspace", "/flag");
+    assert_eq!(folders(&user).0, path("/flag"));
+}
+
+#[test]
+fn a_user_without_directories_has_prompts_beside_the_database() {
+    let workspace = |database: &str| {
+        let mut flags = Flags::default();
+        flags.set("--database".to_owned(), "database.path", database);
+        let loaded = Settings::load_from(&flags, Environment::default()).unwrap();
+        loaded.settings.prompts.workspace
+    };
+    assert_eq!(
+        workspace("/data/x.db"),
+        Some(PathBuf::from("/data/prompts"))
+    );
+    assert_eq!(workspace(":memory:"), None);
+}
+
+#[test]
 fn defaults_are_those_of_the_documentation() {
     let user = User::new();
     let settings = user.loaded().settings;
@@ -178,8 +228,8 @@ fn every_key_reaches_its_field() {
                 }
                 Kind::Number { .. } => (index as f64 / 100.0).to_string(),
                 Kind::Switch => "off".to_owned(),
-                Kind::Choice(words) => (*words.last().unwrap()).to_owned(),
-                Kind::Path => "/elsewhere.db".to_owned(),
+                Kind::Choice(words) | Kind::Choices(words) => (*words.last().unwrap()).to_owned(),
+                Kind::Path => format!("/elsewhere-{index}"),
                 Kind::Texts => format!("one-{index}, two-{index}"),
                 Kind::Paths => "/one, /two".to_owned(),
                 Kind::Address => format!("127.0.0.1:{}", 1000 + index),

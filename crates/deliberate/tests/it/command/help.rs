@@ -5,13 +5,19 @@ use crate::support::Place;
 #[tokio::test]
 async fn every_command_explains_itself() {
     let place = Place::new();
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["serve"],
         &["think"],
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "show"],
+        &["prompt"],
+        &["prompt", "list"],
+        &["prompt", "show"],
+        &["prompt", "run"],
+        &["prompt", "check"],
+        &["prompt", "new"],
         &["tools"],
         &["config"],
         &["doctor"],

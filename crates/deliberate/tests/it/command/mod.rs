@@ -7,6 +7,8 @@ mod doctor_url;
 mod help;
 mod import;
 mod places;
+mod prompt;
+mod prompt_run;
 mod sessions;
 mod setup;
 mod think;

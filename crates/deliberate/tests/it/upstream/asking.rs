@@ -109,6 +109,17 @@ pub(super) const ASKING: &[Asking] = &[
         keeps: true,
     },
     Asking {
+        tool: "prompt_engine",
+        needs: Needs::Nothing,
+        arguments: |_| json!({ "command": "%clean >>explain_code x", "run": true }),
+        good: || json!({ "answer": "It says x." }),
+        asked_by: &[],
+        takes_words: true,
+        at_once: 1,
+        // Runs are, and nothing that was thought.
+        keeps: false,
+    },
+    Asking {
         tool: "reasoning_backtrack",
         needs: Needs::Session,
         arguments: |it| json!({ "checkpoint_id": it.checkpoint, "new_direction": "Elsewhere." }),

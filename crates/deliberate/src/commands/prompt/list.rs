@@ -1,0 +1,101 @@
+//! `deliberate prompt list`.
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::Args;
+use deliberate_prompts::{Options, model::Prompt};
+use serde_json::{Value, json};
+
+use super::library;
+use crate::commands::{
+    Shell,
+    table::{one_line, table},
+};
+
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Example: deliberate prompt list review")]
+pub(super) struct ListArgs {
+    /// Only those with this word in their id, name, category or description
+    word: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    args: &ListArgs,
+    options: &Options,
+    shell: &mut Shell<'_>,
+) -> anyhow::Result<ExitCode> {
+    let library = library(options)?;
+    let word = args.word.as_deref().unwrap_or_default().to_lowercase();
+    let mut found: Vec<&Arc<Prompt>> = library
+        .prompts
+        .values()
+        .filter(|prompt| fits(prompt, &word))
+        .collect();
+    found.sort_by(|one, other| (&one.category, &one.id).cmp(&(&other.category, &other.id)));
+    if args.json {
+        let all: Vec<Value> = found.iter().map(|prompt| as_json(prompt)).collect();
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if found.is_empty() {
+        writeln!(
+            shell.output,
+            "No prompt has {:?} in it. `deliberate prompt list` shows all.",
+            args.word.as_deref().unwrap_or_default()
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = table(&["prompt", "category", "takes", "what it does"]);
+    for prompt in found {
+        let chain = if prompt.is_chain() { " (chain)" } else { "" };
+        rows.add_row([
+            format!("{}{chain}", one_line(&prompt.id, 100)),
+            one_line(&prompt.category, 40),
+            one_line(&arguments(prompt), 80),
+            one_line(&prompt.description, 100),
+        ]);
+    }
+    writeln!(shell.output, "{rows}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Parts of other prompts are shown to who looks for them.
+fn fits(prompt: &Prompt, word: &str) -> bool {
+    if word.is_empty() {
+        return !prompt.id.contains('/');
+    }
+    [
+        &prompt.id,
+        &prompt.name,
+        &prompt.category,
+        &prompt.description,
+    ]
+    .iter()
+    .any(|text| text.to_lowercase().contains(word))
+}
+
+/// The names of its arguments; `?` follows what it can do without.
+pub(super) fn arguments(prompt: &Prompt) -> String {
+    let names: Vec<String> = prompt
+        .arguments
+        .iter()
+        .map(|it| format!("{}{}", it.name, if it.required { "" } else { "?" }))
+        .collect();
+    names.join(", ")
+}
+
+fn as_json(prompt: &Prompt) -> Value {
+    json!({
+        "id": prompt.id,
+        "name": prompt.name,
+        "category": prompt.category,
+        "description": prompt.description,
+        "chain": prompt.is_chain(),
+        "arguments": prompt.arguments,
+        "from": prompt.origin.layer,
+        "file": prompt.origin.file,
+    })
+}

@@ -1,0 +1,116 @@
+//! `deliberate prompt`: the library of prompts from a shell.
+
+mod answered;
+mod check;
+mod list;
+mod new;
+mod progress;
+mod run;
+mod show;
+mod written;
+
+use std::{io::Write, process::ExitCode};
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use deliberate_prompts::{
+    Options,
+    library::{Library, Weight, check as read},
+};
+
+use super::Shell;
+use crate::prompts;
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// Folder of your own prompts, in place of the one that is set
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) workspace: Option<String>,
+    #[command(subcommand)]
+    command: Option<PromptCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum PromptCommand {
+    /// The prompts there are (the default)
+    List(list::ListArgs),
+    /// One prompt: what it takes, what it says, its steps and gates
+    Show(show::ShowArgs),
+    /// Use a prompt: print it, or let a model answer it, step by step
+    Run(run::RunArgs),
+    /// Look for mistakes in a workspace
+    Check(check::CheckArgs),
+    /// Begin a prompt of your own
+    New(new::NewArgs),
+}
+
+pub(crate) async fn run(args: &PromptArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let options = prompts::options(&shell.loaded.settings.prompts)?;
+    let is_new = matches!(args.command, Some(PromptCommand::New(_)));
+    refuse_workspace(&options, args.workspace.is_some() && !is_new)?;
+    let at = args.workspace.as_deref().map(hint).unwrap_or_default();
+    match &args.command {
+        None => list::run(&list::ListArgs::default(), &options, shell),
+        Some(PromptCommand::List(args)) => list::run(args, &options, shell),
+        Some(PromptCommand::Show(args)) => show::run(args, &options, shell),
+        Some(PromptCommand::Run(args)) => run::run(args, &at, shell).await,
+        Some(PromptCommand::Check(args)) => check::run(args, &options, shell),
+        Some(PromptCommand::New(args)) => new::run(args, &options, &at, shell),
+    }
+}
+
+/// A workspace that is named for looking at has to be there; the usual one may come later.
+fn refuse_workspace(options: &Options, named: bool) -> anyhow::Result<()> {
+    let workspace = &options.places.workspace;
+    if workspace.is_file() {
+        bail!("{} is a file; a workspace is a folder", workspace.display());
+    }
+    if named && !workspace.exists() {
+        bail!("there is no folder {}", workspace.display());
+    }
+    Ok(())
+}
+
+/// The workspace as the next command has to name it.
+fn hint(workspace: &str) -> String {
+    format!(" --workspace '{}'", workspace.replace('\'', r"'\''"))
+}
+
+/// Reads the library once. Whoever only looks is told that something is wrong, not what.
+fn library(options: &Options) -> anyhow::Result<Library> {
+    let (library, _) = read(options, &|_| None);
+    let wrong = library.problems.iter();
+    let wrong = wrong.filter(|it| it.weight == Weight::Error).count();
+    if wrong > 0 {
+        writeln!(
+            std::io::stderr(),
+            "{} can't be used; `deliberate prompt check` shows why.",
+            counted(wrong, "thing")
+        )?;
+    }
+    Ok(library)
+}
+
+/// How a workspace is, in a line, and whether all of it can be used.
+pub(super) fn health(options: &Options) -> (String, bool) {
+    let (library, findings) = check::all(options);
+    let errors = check::of(Weight::Error, &findings);
+    let text = format!(
+        "{}: {} ({} in the workspace)",
+        options.places.workspace.display(),
+        counted(library.prompts.len(), "prompt"),
+        counted(check::own(&library), "thing")
+    );
+    if errors == 0 {
+        return (text, true);
+    }
+    let errors = counted(errors, "error");
+    let text = format!("{text}; {errors}, `deliberate prompt check` shows them");
+    (text, false)
+}
+
+/// `1 prompt`, `2 prompts`.
+fn counted(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}

@@ -1,0 +1,201 @@
+//! `deliberate prompt new`: a prompt to begin from. What is there already stays as it is.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{ErrorKind, Write as _},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use deliberate_prompts::{
+    Options,
+    library::{Library, Shelf, is_id, is_segment},
+    model::{Kind, Layer},
+};
+
+use super::library;
+use crate::commands::Shell;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: deliberate prompt new weekly_report --category writing")]
+pub(super) struct NewArgs {
+    /// What it will be called by, such as `weekly_report`
+    id: String,
+    /// The category it stands in
+    #[arg(long, default_value = "general")]
+    category: String,
+    /// With two steps
+    #[arg(long)]
+    chain: bool,
+    /// Use it in place of the shipped prompt of that id
+    #[arg(long)]
+    replace: bool,
+}
+
+/// A file below the prompt's folder, and what is in it.
+type Sheet = (&'static str, String);
+
+pub(super) fn run(
+    args: &NewArgs,
+    options: &Options,
+    at: &str,
+    shell: &mut Shell<'_>,
+) -> anyhow::Result<ExitCode> {
+    let (id, category) = (args.id.as_str(), args.category.as_str());
+    if !is_id(id) {
+        bail!("{id:?} can't be an id; use letters, digits, `_` and `-`, such as weekly_report");
+    }
+    if !is_segment(category) {
+        bail!("{category:?} can't be a category; use letters, digits, `_` and `-`");
+    }
+    let library = library(options)?;
+    refuse_known(id, args.replace, &library)?;
+    let folder = Shelf::new(options).folder(Kind::Prompt);
+    let folder = folder.join(category).join(id);
+    let sheets = if args.chain {
+        chain(id, category)
+    } else {
+        vec![
+            ("prompt.yaml", plain(id, category)),
+            ("user-message.md", TEXT.to_owned()),
+        ]
+    };
+    write(&folder, &sheets)?;
+    let output = &mut *shell.output;
+    for (name, _) in &sheets {
+        writeln!(output, "Written: {}", folder.join(name).display())?;
+    }
+    writeln!(
+        output,
+        "\nMake it yours, then:\n  deliberate prompt check{at}\n  deliberate prompt run{at} {id} \"…\""
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A prompt that is shipped may be replaced by who says so; one of the workspace may not.
+fn refuse_known(id: &str, replace: bool, library: &Library) -> anyhow::Result<()> {
+    let known = library.prompts.values();
+    let known = known.into_iter().find(|it| it.id.eq_ignore_ascii_case(id));
+    match known {
+        Some(known) if known.origin.layer == Layer::Workspace => {
+            bail!("there is a prompt {id:?} already, in {}", known.origin.file)
+        }
+        Some(known) if !replace => bail!(
+            "the prompt {:?} is shipped with the program; `--replace` makes one that is used in its \
+             place, or choose another id",
+            known.id
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn write(folder: &Path, sheets: &[Sheet]) -> anyhow::Result<()> {
+    let above = folder.parent().context("the folder has no place")?;
+    fs::create_dir_all(above).with_context(|| format!("{} can't be made", above.display()))?;
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                "{} is there already; it was left as it is",
+                folder.display()
+            );
+        }
+        made => made.with_context(|| format!("{} can't be made", folder.display()))?,
+    }
+    for (name, text) in sheets {
+        let path = folder.join(name);
+        let written = || -> std::io::Result<()> {
+            if let Some(above) = path.parent() {
+                fs::create_dir_all(above)?;
+            }
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&path)?;
+            file.write_all(text.as_bytes())
+        };
+        written().with_context(|| format!("{} can't be written", path.display()))?;
+    }
+    Ok(())
+}
+
+const TEXT: &str = "\
+Write about {{ topic }}
+{%- if audience %} for {{ audience }}{% endif %}.
+";
+
+const DRAFT: &str = "Draft a text about {{ topic }}. Say the most important thing first.\n";
+
+const IMPROVE: &str = "\
+Improve this draft about {{ topic }}. Keep its meaning, and make it half as long.
+
+{{ draft }}
+";
+
+/// Everything that goes into these is of the grammar of ids, so that quotes suffice.
+fn plain(id: &str, category: &str) -> String {
+    format!(
+        "{}userMessageTemplateFile: user-message.md
+arguments:
+  - name: topic
+    type: string
+    required: true
+    description: What it is about
+  - name: audience
+    type: string
+    description: Who reads it
+",
+        head(id, category)
+    )
+}
+
+fn chain(id: &str, category: &str) -> Vec<Sheet> {
+    let main = format!(
+        "{}arguments:
+  - name: topic
+    type: string
+    required: true
+    description: What it is about
+chainSteps:
+  - stepName: Draft
+    promptId: {id}/draft
+    outputMapping: {{draft: output}}
+  - stepName: Improve
+    promptId: {id}/improve
+    inputMapping: {{draft: draft}}
+",
+        head(id, category)
+    );
+    let step = |name: &str, more: &str| {
+        format!(
+            "{}registerWithMcp: false
+userMessageTemplateFile: user-message.md
+arguments:
+  - {{name: topic, type: string, required: true, description: What it is about}}
+{more}",
+            head(name, category)
+        )
+    };
+    let takes_draft =
+        "  - {name: draft, type: string, required: true, description: The draft to improve}\n";
+    vec![
+        ("prompt.yaml", main),
+        ("draft/prompt.yaml", step("draft", "")),
+        ("draft/user-message.md", DRAFT.to_owned()),
+        ("improve/prompt.yaml", step("improve", takes_draft)),
+        ("improve/user-message.md", IMPROVE.to_owned()),
+    ]
+}
+
+fn head(id: &str, category: &str) -> String {
+    let last = id.rsplit('/').next().unwrap_or(id);
+    let words = last.replace(['_', '-'], " ");
+    let mut letters = words.trim().chars();
+    let first = letters.next().map(|it| it.to_ascii_uppercase());
+    let name: String = first.into_iter().chain(letters).collect();
+    format!(
+        "id: \"{last}\"\nname: \"{name}\"\ncategory: \"{category}\"\n\
+         description: Says in one line what this prompt does\n"
+    )
+}

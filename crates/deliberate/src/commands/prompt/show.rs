@@ -1,0 +1,143 @@
+//! `deliberate prompt show`.
+
+use std::{io::Write, process::ExitCode};
+
+use anyhow::anyhow;
+use clap::Args;
+use deliberate_core::nearest;
+use deliberate_prompts::{
+    Options,
+    library::{Library, Weight},
+    model::{Argument, ChainStep, Kind, Prompt, StepKind},
+};
+
+use super::library;
+use crate::commands::{
+    Shell,
+    table::{harmless, one_line},
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: deliberate prompt show code_review")]
+pub(super) struct ShowArgs {
+    /// The prompt's id
+    id: String,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    args: &ShowArgs,
+    options: &Options,
+    shell: &mut Shell<'_>,
+) -> anyhow::Result<ExitCode> {
+    let library = library(options)?;
+    let id = args.id.trim_start_matches(">>");
+    let wrong = problems(id, &library);
+    let Some(prompt) = library.prompt(id) else {
+        return Err(if wrong.is_empty() {
+            unknown(id, &library)
+        } else {
+            anyhow!("the prompt {id:?} can't be used:\n{}", wrong.join("\n"))
+        });
+    };
+    for problem in wrong {
+        writeln!(std::io::stderr(), "{problem}")?;
+    }
+    if args.json {
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&**prompt)?)?;
+    } else {
+        text(prompt, shell.output)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What keeps a prompt from being used, each in a line with its place.
+fn problems(id: &str, library: &Library) -> Vec<String> {
+    let same = |other: &str| {
+        other
+            .replace('-', "_")
+            .eq_ignore_ascii_case(&id.replace('-', "_"))
+    };
+    let own = library
+        .problems
+        .iter()
+        .filter(|it| it.kind == Kind::Prompt && it.weight == Weight::Error && same(&it.id));
+    own.map(|it| {
+        let line = it.line.map_or_else(String::new, |line| format!(":{line}"));
+        let help = it.help.as_deref().unwrap_or_default();
+        one_line(&format!("{}{line}: {} {help}", it.file, it.message), 500)
+    })
+    .collect()
+}
+
+fn unknown(id: &str, library: &Library) -> anyhow::Error {
+    let alike = nearest(id, library.prompts.keys().map(String::as_str));
+    let alike = alike.map_or_else(String::new, |alike| format!("did you mean `{alike}`? "));
+    anyhow!("there is no prompt {id:?}; {alike}`deliberate prompt list` shows all")
+}
+
+fn text(prompt: &Prompt, output: &mut dyn Write) -> anyhow::Result<()> {
+    let (name, id) = (one_line(&prompt.name, 200), &prompt.id);
+    writeln!(output, "{name} ({id})")?;
+    writeln!(output, "{}", harmless(prompt.description.trim()))?;
+    writeln!(
+        output,
+        "In {}, from {}.",
+        one_line(&prompt.category, 100),
+        one_line(&prompt.origin.file, 300)
+    )?;
+    if !prompt.arguments.is_empty() {
+        writeln!(output, "\nTakes")?;
+        for argument in &prompt.arguments {
+            writeln!(output, "  {}", one_line(&about(argument), 300))?;
+        }
+    }
+    if prompt.is_chain() {
+        writeln!(output, "\nSteps")?;
+        for (index, step) in prompt.steps.iter().enumerate() {
+            writeln!(output, "  {}. {}", index + 1, one_line(&does(step), 300))?;
+        }
+    }
+    if !prompt.gates.include.is_empty() {
+        let gates = prompt.gates.include.join(", ");
+        writeln!(output, "\nGates\n  {}", one_line(&gates, 1_000))?;
+    }
+    for (title, text) in [("System", &prompt.system), ("Says", &prompt.template)] {
+        if let Some(text) = text {
+            writeln!(output, "\n{title}\n\n{}", harmless(text.body.trim_end()))?;
+        }
+    }
+    Ok(())
+}
+
+fn about(argument: &Argument) -> String {
+    let name = &argument.name;
+    let need = match &argument.default_value {
+        Some(value) => format!(" (default {value})"),
+        None if argument.required => " (required)".to_owned(),
+        None => String::new(),
+    };
+    match &argument.description {
+        Some(description) => format!("{name}{need}: {description}"),
+        None => format!("{name}{need}"),
+    }
+}
+
+fn does(step: &ChainStep) -> String {
+    let what = match &step.kind {
+        StepKind::Prompt { id } if *id == step.name => id.clone(),
+        StepKind::Prompt { id } => format!("{} ({id})", step.name),
+        StepKind::Tool { name, .. } => format!("{} (tool {name})", step.name),
+        StepKind::Parallel(steps) => {
+            let all: Vec<String> = steps.iter().map(does).collect();
+            format!("at once: {}", all.join(", "))
+        }
+    };
+    match (&step.when, &step.otherwise) {
+        (Some(when), Some(other)) => format!("{what}, if {when}; else {}", does(other)),
+        (Some(when), None) => format!("{what}, if {when}"),
+        (None, _) => what,
+    }
+}

@@ -1,0 +1,432 @@
+//! `deliberate prompt`: looking at the library, checking it, beginning something new.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, run};
+
+/// Where the prompts of a place are, unless a setting says otherwise.
+fn workspace(place: &Place) -> PathBuf {
+    place.path("data/deliberate/prompts")
+}
+
+/// Writes a file, and the folders above it.
+pub(super) fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|it| it["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_library_is_listed_and_searched() {
+    let place = Place::new();
+    let all = place.json(&["prompt", "list", "--json"]).await;
+    assert!(ids(&all).contains(&"code_review"), "{all}");
+    assert!(
+        ids(&all).iter().all(|id| !id.contains('/')),
+        "parts are left out"
+    );
+    let some = place.json(&["prompt", "list", "DECISION", "--json"]).await;
+    let some = ids(&some);
+    assert!(some.contains(&"decision_memo") && !some.contains(&"code_review"));
+    let table = place.run(&["prompt"]).await;
+    assert_eq!((table.code, table.stderr.as_str()), (Some(0), ""));
+    assert!(
+        table.stdout.contains("decision_memo (chain)"),
+        "{}",
+        table.stdout
+    );
+    let none = place.run(&["prompt", "list", "zzzz"]).await;
+    assert_eq!(none.code, Some(0));
+    assert!(
+        none.stdout.contains("No prompt has \"zzzz\""),
+        "{}",
+        none.stdout
+    );
+    assert!(!place.database().exists(), "looking opens no database");
+    assert!(!workspace(&place).exists(), "and makes no folder");
+}
+
+#[tokio::test]
+async fn one_prompt_is_shown_with_all_it_takes() {
+    let place = Place::new();
+    let shown = place.run(&["prompt", "show", "decision_memo"]).await;
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    for part in [
+        "question (required)",
+        "2. Explore (tool reasoning_tree)",
+        "{{ question }}",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let whole = place
+        .json(&["prompt", "show", ">>decision-memo", "--json"])
+        .await;
+    assert_eq!(whole["id"], "decision_memo");
+    assert_eq!(whole["steps"].as_array().unwrap().len(), 4);
+    let wrong = place.run(&["prompt", "show", "code_reviw"]).await;
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""));
+    assert!(
+        wrong.stderr.contains("did you mean `code_review`?"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[tokio::test]
+async fn what_is_new_passes_its_check_and_is_never_written_over() {
+    let place = Place::new();
+    let made: [&[&str]; 4] = [
+        &["prompt", "new", "weekly_report", "--category", "writing"],
+        &["prompt", "new", "two-steps", "--chain"],
+        &["prompt", "new", "two-steps/third"],
+        &["prompt", "new", "true"],
+    ];
+    for arguments in made {
+        let ran = place.run(arguments).await;
+        assert_eq!(
+            (ran.code, ran.stderr.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
+    }
+    let checked = place.run(&["prompt", "check"]).await;
+    assert_eq!(checked.code, Some(0), "{}", checked.stdout);
+    assert!(
+        checked.stdout.starts_with("6 things checked in "),
+        "{}",
+        checked.stdout
+    );
+
+    let file = workspace(&place).join("resources/prompts/writing/weekly_report/prompt.yaml");
+    let before = std::fs::read_to_string(&file).unwrap();
+    for category in ["writing", "other"] {
+        let again = ["prompt", "new", "weekly_report", "--category", category];
+        let ran = place.run(&again).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{category}");
+        assert!(ran.stderr.contains("already"), "{}", ran.stderr);
+    }
+    // A folder without a prompt in it is somebody's, too.
+    let folder = workspace(&place).join("resources/prompts/general/mine");
+    std::fs::create_dir_all(&folder).unwrap();
+    let ran = place.run(&["prompt", "new", "mine"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("left as it is"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+}
+
+#[tokio::test]
+async fn ids_that_would_leave_the_workspace_are_refused() {
+    let place = Place::new();
+    for arguments in [
+        ["prompt", "new", "../out"].as_slice(),
+        &["prompt", "new", "a/../../out"],
+        &["prompt", "new", "/tmp/out"],
+        &["prompt", "new", "ok", "--category", ".."],
+        &["prompt", "new", ""],
+    ] {
+        let ran = place.run(arguments).await;
+        assert_eq!(ran.code, Some(2), "{arguments:?}");
+        assert!(
+            ran.stderr.contains("can't be"),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    assert!(!workspace(&place).exists());
+}
+
+/// A workspace in which every kind of thing is wrong once.
+fn broken(folder: &Path) {
+    let prompt = |id: &str, text: &str| {
+        write(
+            &folder.join(format!("prompts/general/{id}/prompt.yaml")),
+            text,
+        );
+    };
+    prompt("no_yaml", "id: no_yaml\nname: [unclosed\n");
+    prompt(
+        "no_gate",
+        "id: no_gate\nname: No gate\ndescription: d\nuserMessageTemplate: Hello\n\
+         gateConfiguration:\n  include: [code-qualty]\n",
+    );
+    prompt(
+        "no_end",
+        "id: no_end\nname: No end\ndescription: d\nuserMessageTemplateFile: user-message.md\n",
+    );
+    write(
+        &folder.join("prompts/general/no_end/user-message.md"),
+        "Hello\n{% if name %}{{ name }}\n",
+    );
+    prompt(
+        "round",
+        "id: round\nname: Round\ndescription: d\nchainSteps:\n  - promptId: round\n",
+    );
+    prompt(
+        "fine",
+        "id: fine\nname: Fine\ndescription: d\nuserMessageTemplate: Fine.\n",
+    );
+}
+
+#[tokio::test]
+async fn mistakes_are_drawn_at_their_places() {
+    let place = Place::new();
+    broken(&place.path("work/mine"));
+    let ran = place.run(&["prompt", "check", "mine"]).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
+    insta::assert_snapshot!("prompt_check", ran.stdout);
+
+    let json = place.run(&["prompt", "check", "mine", "--json"]).await;
+    assert_eq!(json.code, Some(1));
+    let found: Value = serde_json::from_str(&json.stdout).unwrap();
+    let problems = found["problems"].as_array().unwrap();
+    let errors = problems.iter().filter(|it| it["weight"] == "error").count();
+    assert_eq!(found["errors"], errors);
+    assert_eq!(found["workspace"], "mine");
+    let template = problems.iter().find(|it| it["id"] == "no_end").unwrap();
+    assert_eq!(template["file"], "prompts/general/no_end/user-message.md");
+
+    // What is right is not held up by what is wrong.
+    let shown = place
+        .run(&["prompt", "--workspace", "mine", "run", "fine"])
+        .await;
+    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), "Fine.\n"));
+    let listed = place.run(&["prompt", "list", "--workspace", "mine"]).await;
+    assert!(
+        listed
+            .stderr
+            .contains("`deliberate prompt check` shows why"),
+        "{}",
+        listed.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_check_of_nothing_is_no_comfort() {
+    let place = Place::new();
+    let ran = place.run(&["prompt", "check"]).await;
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.stdout.contains("Begin with: deliberate prompt new"),
+        "{}",
+        ran.stdout
+    );
+    let ran = place.run(&["prompt", "check", "."]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("nothing to check"), "{}", ran.stderr);
+    let ran = place.run(&["prompt", "check", "nowhere"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("there is no folder nowhere"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn the_doctor_looks_at_the_prompts() {
+    let place = Place::new();
+    let line = |findings: &Value| {
+        let mut all = findings.as_array().unwrap().iter();
+        let found = all.find(|it| it["what"] == "prompts").unwrap();
+        let text = |field: &str| found[field].as_str().unwrap().to_owned();
+        (text("verdict"), text("text"))
+    };
+    let (verdict, text) = line(&place.json(&["doctor", "--json"]).await);
+    assert_eq!(verdict, "ok");
+    assert!(
+        text.contains(&workspace(&place).display().to_string()),
+        "{text}"
+    );
+    broken(&workspace(&place));
+    let (verdict, text) = line(&place.json(&["doctor", "--json"]).await);
+    assert_eq!(verdict, "note");
+    assert!(
+        text.contains("`deliberate prompt check` shows them"),
+        "{text}"
+    );
+    let off = ["--set", "tools.sets=reasoning", "doctor", "--json"];
+    let (verdict, text) = line(&place.json(&off).await);
+    assert_eq!(
+        (verdict.as_str(), text.contains("tools.sets")),
+        ("note", true)
+    );
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    let tools = tools.as_array().unwrap().iter();
+    tools.map(|it| it["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_set_of_tools_can_be_left_out() {
+    let place = Place::new();
+    let tools = |sets: &'static str| {
+        let place = &place;
+        async move { place.json(&["--set", sets, "tools", "--json"]).await }
+    };
+    let reasoning = tools("tools.sets=reasoning").await;
+    assert!(names(&reasoning).contains(&"reasoning_linear"));
+    assert!(!names(&reasoning).contains(&"prompt_engine"));
+    let prompts = tools("tools.sets=prompts").await;
+    assert!(names(&prompts).contains(&"prompt_engine"));
+    assert!(!names(&prompts).contains(&"reasoning_linear"));
+    let both = tools("tools.sets=prompts, Reasoning").await;
+    assert!(names(&both).contains(&"prompt_engine"));
+    assert!(names(&both).contains(&"reasoning_linear"));
+    // At the shell a prompt works whatever clients get.
+    let ran = place
+        .run(&[
+            "--set",
+            "tools.sets=reasoning",
+            "prompt",
+            "run",
+            "no_such_prompt",
+        ])
+        .await;
+    assert!(ran.stderr.contains("there is no prompt"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn folders_of_the_original_are_read_where_its_variables_say() {
+    let place = Place::new();
+    let says = |id: &str| {
+        format!("id: {id}\nname: {id}\ndescription: d\nuserMessageTemplate: This is {id}.\n")
+    };
+    let all = place.path("work/all");
+    write(&all.join("prompts/general/one/prompt.yaml"), &says("one"));
+    let own = place.path("work/own");
+    write(&own.join("general/two/prompt.yaml"), &says("two"));
+    let ask = |id: &'static str| {
+        let mut command = place.command();
+        command
+            .env("MCP_RESOURCES_PATH", &all)
+            .args(["prompt", "run", id]);
+        command
+    };
+    assert_eq!(run(&mut ask("one")).await.stdout, "This is one.\n");
+    let mut command = ask("two");
+    assert_eq!(
+        run(command.env("MCP_PROMPTS_PATH", &own)).await.stdout,
+        "This is two.\n"
+    );
+    let mut command = ask("one");
+    let ran = run(command.env("MCP_PROMPTS_PATH", &own)).await;
+    assert_eq!(ran.code, Some(2), "the variable for prompts wins");
+}
+
+#[tokio::test]
+async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
+    let place = Place::new();
+    let folder = place.path("work/mine");
+    let mut command = place.command();
+    command.args(["serve", "--workspace", "mine"]);
+    let mut client = crate::support::serve(&mut command).await;
+    let call = json!({ "command": ">>hello world" });
+    let before = client.call("prompt_engine", call.clone()).await.unwrap();
+    assert_eq!(crate::support::failure(&before).code, "UnknownName");
+    write(
+        &folder.join("prompts/general/hello/prompt.yaml"),
+        "id: hello\nname: Hello\ndescription: d\nuserMessageTemplate: Hello {{ who }}\n\
+         arguments:\n  - {name: who, required: true}\n",
+    );
+    let mut heard = Vec::new();
+    loop {
+        let answer = client.call("prompt_engine", call.clone()).await.unwrap();
+        heard.extend(client.take_kept());
+        if answer["result"]["isError"] != true {
+            assert_eq!(crate::support::text(&answer, "said"), "Hello world");
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    heard.extend(crate::support::end(client).await);
+    let told = heard
+        .iter()
+        .any(|it| it["method"] == "notifications/prompts/list_changed");
+    assert!(told, "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_shipped_prompt_is_replaced_only_by_who_says_so() {
+    let place = Place::new();
+    let refused = place.run(&["prompt", "new", "code_review"]).await;
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
+    assert!(refused.stderr.contains("--replace"), "{}", refused.stderr);
+    assert!(!workspace(&place).exists());
+    let made = place
+        .run(&["prompt", "new", "code_review", "--replace"])
+        .await;
+    assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_named_has_to_be_a_folder() {
+    let place = Place::new();
+    let missing = place.path("missing");
+    let file = place.path("a-file");
+    write(&file, "x");
+    let commands: [&[&str]; 4] = [
+        &["list"],
+        &["show", "code_review"],
+        &["check"],
+        &["run", "code_review", "x"],
+    ];
+    for command in commands {
+        for folder in [&missing, &file] {
+            let at = ["prompt", "--workspace", folder.to_str().unwrap()];
+            let ran = place.run(&[&at[..], command].concat()).await;
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (Some(2), ""),
+                "{command:?}"
+            );
+        }
+    }
+    let at = [
+        "prompt",
+        "--workspace",
+        missing.to_str().unwrap(),
+        "new",
+        "mine",
+    ];
+    let made = place.run(&at).await;
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert!(
+        made.stdout.contains("check --workspace '"),
+        "{}",
+        made.stdout
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_broken_says_why() {
+    let place = Place::new();
+    let file = workspace(&place).join("prompts/general/p/prompt.yaml");
+    write(&file, "id: p\nname: P\n");
+    let shown = place.run(&["prompt", "show", "p"]).await;
+    assert_eq!(shown.code, Some(2));
+    assert!(
+        shown.stderr.contains("`description` is missing"),
+        "{}",
+        shown.stderr
+    );
+    write(
+        &file,
+        "id: p\nname: P\ndescription: d\nuserMessageTemplate: \"{{a\"\n",
+    );
+    let shown = place.run(&["prompt", "show", "p"]).await;
+    assert!(
+        shown
+            .stderr
+            .contains("prompt.yaml:4: The template can't be read"),
+        "{}",
+        shown.stderr
+    );
+}

@@ -1,0 +1,246 @@
+//! `deliberate prompt run`.
+
+use std::process::Stdio;
+
+use deliberate_testkit::{Fault, Standin};
+use serde_json::Value;
+
+use super::prompt::write;
+use crate::support::{Place, eventually, run, run_with, terminate};
+
+const GREET: &str = "id: greet\nname: Greet\ndescription: d\nuserMessageTemplate: |\n  Hello {{ who }}\narguments:\n  - {name: who, required: true}\n  - {name: times, type: number}\n";
+
+const CHAIN: &str = "id: relay\nname: Relay\ndescription: d\narguments:\n  - {name: who, required: true}\nchainSteps:\n  - stepName: Begin\n    promptId: greet\n  - stepName: Finish\n    promptId: finish\n";
+
+const FINISH: &str = "id: finish\nname: Finish\ndescription: d\nuserMessageTemplate: \"Finish: {{ previous_step_result }}\"\n";
+
+/// A place with a prompt and a chain of two steps.
+fn place() -> Place {
+    let place = Place::new();
+    for (id, text) in [("greet", GREET), ("relay", CHAIN), ("finish", FINISH)] {
+        let file = format!("data/deliberate/prompts/prompts/general/{id}/prompt.yaml");
+        write(&place.path(&file), text);
+    }
+    place
+}
+
+fn says(text: &str) -> Fault {
+    Fault::Text(serde_json::json!({ "answer": text }).to_string())
+}
+
+#[tokio::test]
+async fn without_a_model_a_plain_prompt_is_its_text_and_nothing_else() {
+    let place = place();
+    let hostile = "x --> >>finish * 3 {{ who }} \"quoted\" 'single' :: y";
+    let ran = place.run(&["prompt", "run", "greet", hostile]).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(ran.stdout, format!("Hello {hostile}\n"));
+    for words in [
+        ["prompt", "run", ">>greet world"].as_slice(),
+        &["prompt", "run", "greet world"],
+        &["prompt", "run", "greet", "--arg", "who=world"],
+    ] {
+        let ran = place.run(words).await;
+        assert_eq!(
+            (ran.stderr.as_str(), ran.stdout.as_str()),
+            ("", "Hello world\n"),
+            "{words:?}"
+        );
+    }
+    let piped = run_with(
+        place.command().args(["prompt", "run", "greet", "-"]),
+        "a\u{1b}[1mb",
+    )
+    .await;
+    assert_eq!(
+        piped.stdout, "Hello a\u{1b}[1mb\n",
+        "another program gets every byte"
+    );
+}
+
+#[tokio::test]
+async fn without_a_model_a_chain_is_answered_by_hand() {
+    let place = place();
+    let first = place.run(&["prompt", "run", "relay", "Ann"]).await;
+    assert_eq!(
+        (first.code, first.stdout.as_str()),
+        (Some(0), "Hello Ann\n")
+    );
+    let go_on = "deliberate prompt run --resume 'chain-relay#1' --answer";
+    assert!(first.stderr.contains(go_on), "{}", first.stderr);
+    let resume = ["prompt", "run", "--resume", "chain-relay#1"];
+    let second = place
+        .run(&[&resume[..], &["--answer", "Hi."]].concat())
+        .await;
+    assert_eq!(
+        (second.code, second.stdout.as_str()),
+        (Some(0), "Finish: Hi.\n")
+    );
+    let last = place
+        .run(&[&resume[..], &["--answer", "Bye.", "--json"]].concat())
+        .await;
+    let last: Value = serde_json::from_str(&last.stdout).unwrap();
+    assert_eq!(
+        (&last["status"], &last["results"]["Finish"]),
+        (&"done".into(), &"Bye.".into())
+    );
+}
+
+#[tokio::test]
+async fn with_a_model_a_chain_runs_to_its_end() {
+    let (place, standin) = (place(), Standin::start().await.unwrap());
+    standin.push(says("Good day, Ann."));
+    standin.push(says("All done.\n\n---\nReally."));
+    let ran = run(place
+        .asking(&standin)
+        .args(["prompt", "run", "relay", "Ann"]))
+    .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "All done.\n\n---\nReally.\n");
+    assert_eq!(ran.stderr, "step 1 of 2: Begin\nstep 2 of 2: Finish\n");
+    let asked = standin.asks();
+    assert_eq!(asked.len(), 2);
+    assert!(format!("{:?}", asked[1]).contains("Finish: Good day, Ann."));
+
+    standin.push(says("Hello yourself."));
+    let ran = run(place
+        .asking(&standin)
+        .args(["prompt", "run", "greet", "Bob", "--json"]))
+    .await;
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&answer["answer"], &answer["status"]),
+        (&"Hello yourself.".into(), &"done".into())
+    );
+
+    let before = standin.asks().len();
+    let ran = run(place
+        .asking(&standin)
+        .args(["prompt", "run", "--render", "greet", "Bob"]))
+    .await;
+    assert_eq!(
+        (ran.stdout.as_str(), standin.asks().len()),
+        ("Hello Bob\n", before)
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
+    let (place, standin) = (place(), Standin::start().await.unwrap());
+    standin.push(says("One."));
+    standin.push(Fault::status(403));
+    let ran = run(place
+        .asking(&standin)
+        .args(["prompt", "run", "relay", "Ann"]))
+    .await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ran.stderr.contains("--resume 'chain-relay#1'"),
+        "{}",
+        ran.stderr
+    );
+
+    standin.push(Fault::Hang);
+    let resume = ["prompt", "run", "--resume", "chain-relay#1"];
+    let child = place
+        .asking(&standin)
+        .args(resume)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    eventually("the model is asked", || standin.in_flight() > 0).await;
+    terminate(child.id().unwrap()).await;
+    let stopped = child.wait_with_output().await.unwrap();
+    let told = String::from_utf8(stopped.stderr).unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{told}");
+    assert!(
+        told.contains("deliberate prompt run --resume 'chain-relay#1'"),
+        "{told}"
+    );
+
+    standin.push(says("Two."));
+    let ran = run(place.asking(&standin).args(resume)).await;
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "Two.\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_no_attempt_makes_good_is_held_and_a_person_decides() {
+    let (place, standin) = (place(), Standin::start().await.unwrap());
+    write(
+        &place.path("data/deliberate/prompts/gates/long/gate.yaml"),
+        "id: long\nname: Long\ndescription: At least 100 characters\ntype: validation\n\
+         enforcementMode: blocking\nguidance: Write at least 100 characters.\n\
+         pass_criteria:\n  - {type: content_check, min_length: 100}\n",
+    );
+    standin.always(says("Too short."));
+    let command = ["prompt", "run", ">>greet Ann :: long"];
+    let ran = run(place.asking(&standin).args(command)).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let go_on = "deliberate prompt run --resume 'chain-greet#1'";
+    assert!(ran.stderr.contains(go_on), "{}", ran.stderr);
+    assert!(standin.asks().len() < 10, "attempts are counted");
+    let skip = [
+        "prompt",
+        "run",
+        "--resume",
+        "chain-greet#1",
+        "--action",
+        "skip",
+    ];
+    let ran = run(place.asking(&standin).args(skip)).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_told_with_its_place() {
+    let place = place();
+    let cases: [(&[&str], &str); 6] = [
+        (&["gret", "x"], "error: there is no prompt `gret`"),
+        (&["greet"], "who"),
+        (&["greet", "x", "--arg", "times=many"], "times"),
+        (&["greet", "--arg", "who"], "expected --arg NAME=VALUE"),
+        (&["--resume", "chain-none#1"], "chain-none#1"),
+        (&[], "<COMMAND>"),
+    ];
+    for (arguments, named) in cases {
+        let ran = place.run(&[&["prompt", "run"], arguments].concat()).await;
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}"
+        );
+        assert!(ran.stderr.contains(named), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn what_to_do_next_names_all_steps_and_the_workspace() {
+    let place = place();
+    let folder = place.path("data/deliberate/prompts");
+    let both = "id: both\nname: Both\ndescription: d\nchainSteps:\n  - promptId: finish\n  - parallel:\n      - {promptId: finish, stepName: One}\n      - {promptId: finish, stepName: Two}\n";
+    write(&folder.join("prompts/general/both/prompt.yaml"), both);
+    let at = folder.to_str().unwrap();
+    let first = place
+        .run(&["prompt", "run", "--workspace", at, "both"])
+        .await;
+    let named = format!("deliberate prompt run --workspace '{at}' --resume 'chain-both#1'");
+    assert!(first.stderr.contains(&named), "{}", first.stderr);
+    let resume = ["prompt", "run", "--resume", "chain-both#1", "--answer"];
+    let second = place.run(&[&resume[..], &["Hi."]].concat()).await;
+    let all = "--answer '{\"2\":\"…\",\"3\":\"…\"}'";
+    assert!(second.stderr.contains(all), "{}", second.stderr);
+    let answer = "{\"2\":\"a\",\"3\":\"b\"}";
+    let last = place
+        .run(&[&resume[..], &[answer, "--json"]].concat())
+        .await;
+    let last: Value = serde_json::from_str(&last.stdout).unwrap();
+    assert_eq!(last["status"], "done", "{last}");
+}
