@@ -1,7 +1,7 @@
-//! The benchmarks of the call path, of HTTP and of the modes. They drive the release server and,
-//! beside it in the same run, the floor: a bare echo server on the same SDK, the provider asked
-//! directly, one fsync. They print a Markdown table of figures, bars, and whether each is met;
-//! being slow is no failure.
+//! The benchmarks of the call path, of HTTP, of the modes and of the prompt engine. They drive the
+//! release server and, beside it in the same run, the floor: a bare echo server on the same SDK,
+//! the provider asked directly, one fsync. They print a Markdown table of figures, bars, and
+//! whether each is met; being slow is no failure.
 
 #![expect(
     clippy::indexing_slicing,
@@ -14,6 +14,7 @@ mod http;
 mod http_crowd;
 mod modes;
 mod pipelined;
+mod prompts;
 mod report;
 mod samples;
 mod setup;
@@ -59,13 +60,16 @@ enum Part {
     Http,
     /// The reasoning modes.
     Modes,
+    /// The prompt engine.
+    Prompts,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let wanted = |part| arguments.what.is_none_or(|what| what == part);
-    let [frame, http, modes] = [Part::Frame, Part::Http, Part::Modes].map(wanted);
+    let [frame, http, modes, prompts] =
+        [Part::Frame, Part::Http, Part::Modes, Part::Prompts].map(wanted);
     let bench = Bench::new(arguments).await?;
     let mut report = Report::new();
     if frame {
@@ -80,6 +84,9 @@ async fn main() -> anyhow::Result<()> {
     }
     if modes {
         modes::measure(&bench, &mut report).await?;
+    }
+    if prompts {
+        prompts::measure(&bench, &mut report).await?;
     }
     write!(std::io::stdout(), "{report}")?;
     Ok(())

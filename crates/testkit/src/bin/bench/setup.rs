@@ -117,6 +117,12 @@ impl Bench {
         Client::spawn(&mut self.server_command(place)?)
     }
 
+    /// Likewise, with prompts of its own.
+    pub(crate) fn spawn_server_in(&self, place: Place, workspace: &Path) -> anyhow::Result<Client> {
+        let mut command = self.server_command(place)?;
+        Client::spawn(command.arg("--workspace").arg(workspace))
+    }
+
     /// The same over HTTP, without the limits that keep one client from being so many.
     pub(crate) fn spawn_http_server(&self, place: Place) -> anyhow::Result<Server> {
         Server::spawn(self.server_command(place)?.args(&self.server_args))
@@ -135,6 +141,13 @@ impl Bench {
     /// A server ready for calls.
     pub(crate) async fn server(&self, place: Place) -> anyhow::Result<Client> {
         let mut client = self.spawn_server(place)?;
+        client.initialize().await?;
+        Ok(client)
+    }
+
+    /// A server with prompts of its own, ready for calls.
+    pub(crate) async fn server_in(&self, place: Place, workspace: &Path) -> anyhow::Result<Client> {
+        let mut client = self.spawn_server_in(place, workspace)?;
         client.initialize().await?;
         Ok(client)
     }

@@ -1,0 +1,101 @@
+//! What calls cost: processor time of the server's process, and the time that a caller waits.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use deliberate_testkit::Client;
+
+use crate::samples::{Samples, Time};
+
+/// How finely Linux tells processor time, on every machine it runs on.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The processor time that a process has used, in user and in system mode (Linux only). Whole
+/// ticks, so it takes many calls to say something about one.
+pub(super) fn used(client: &Client) -> anyhow::Result<Duration> {
+    let pid = client.pid().context("the process has ended")?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name stands in brackets and may hold anything; user and system time are the 12th and the
+    // 13th field after it.
+    let (_, fields) = stat.rsplit_once(')').context("no name in stat")?;
+    let fields = fields.split_whitespace().skip(11).take(2);
+    let ticks = fields.map(str::parse::<u32>).sum::<Result<u32, _>>()?;
+    Ok(TICK * ticks)
+}
+
+/// What calls of one kind cost.
+#[derive(Default)]
+pub(super) struct Cost {
+    pub(super) waits: Samples,
+    cpu: Duration,
+    calls: u32,
+    /// When a stretch of calls began, and what had been used by then.
+    begun: Option<Duration>,
+}
+
+impl Cost {
+    /// From here on, processor time counts.
+    pub(super) fn begin(&mut self, client: &Client) -> anyhow::Result<()> {
+        self.begun = Some(used(client)?);
+        Ok(())
+    }
+
+    /// One call was made.
+    pub(super) fn waited(&mut self, since: Instant) {
+        self.waits.push(since.elapsed());
+        self.calls += 1;
+    }
+
+    /// Up to here.
+    pub(super) fn end(&mut self, client: &Client) -> anyhow::Result<()> {
+        if let Some(begun) = self.begun.take() {
+            self.cpu += used(client)?.saturating_sub(begun);
+        }
+        Ok(())
+    }
+
+    /// Processor time of one call.
+    pub(super) fn each(&self) -> Duration {
+        self.cpu.checked_div(self.calls).unwrap_or_default()
+    }
+
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (p50, p99) = (Time(self.waits.median()), Time(self.waits.p99()));
+        write!(f, "{}; {p50} / {p99}", Time(self.each()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deliberate_testkit::bare_command;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_shows_in_the_processor_time() {
+        let mut command = bare_command("sh");
+        command.args([
+            "-c",
+            "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo {}; cat",
+        ]);
+        let mut client = Client::spawn(&mut command).unwrap();
+        client.next_message().await.unwrap();
+        let after = used(&client).unwrap();
+        assert!(after > Duration::ZERO);
+        assert!(used(&client).unwrap() >= after);
+    }
+
+    #[test]
+    fn nothing_costs_nothing() {
+        assert_eq!(Cost::default().each(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,38 @@
+//! The prompt engine, over pipes, with a thousand prompts on disk: starting, calling, going on in a
+//! long chain, seeing files change, memory, and what its tools cost a client to know.
+
+mod calls;
+mod chain;
+mod cpu;
+mod reload;
+mod start;
+mod weight;
+mod workspace;
+
+use anyhow::Context as _;
+use deliberate_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::{report::Report, setup::Bench, setup::succeeded};
+use workspace::Workspace;
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let full = Workspace::full(bench)?;
+    start::measure(bench, &full, report).await?;
+    calls::measure(bench, &full, report).await?;
+    chain::measure(bench, &full, report).await?;
+    reload::measure(bench, &full, report).await?;
+    weight::measure(bench, &full, report).await
+}
+
+/// Calls the engine and returns its answer; an error if the call failed.
+async fn engine(server: &mut Client, arguments: Value) -> anyhow::Result<Value> {
+    let response = server.call("prompt_engine", arguments).await?;
+    let answer = succeeded(&response).cloned();
+    answer.with_context(|| format!("stderr:\n{}", server.stderr()))
+}
+
+/// Likewise for a command.
+async fn command(server: &mut Client, command: &str) -> anyhow::Result<Value> {
+    engine(server, json!({ "command": command })).await
+}

@@ -1,0 +1,119 @@
+//! What the engine weighs: in memory, and in the list of tools that every client reads.
+
+use anyhow::Context as _;
+use deliberate_testkit::Client;
+use serde_json::{Value, json};
+
+use super::{
+    command,
+    workspace::{PROMPTS, Workspace},
+};
+use crate::{
+    report::{Report, Row},
+    setup::Bench,
+};
+
+const MOST_KIB: u64 = 40 * 1024;
+const CALLS: usize = 1_000;
+
+const TOOLS: [&str; 3] = ["prompt_engine", "resource_manager", "system_control"];
+const MOST_TOKENS: usize = 1_200;
+
+/// Tokens differ from model to model; this many characters make about one.
+const TOKEN_CHARS: usize = 4;
+
+pub(super) async fn measure(
+    bench: &Bench,
+    full: &Workspace,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let mut server = bench.server_in(bench.fastest(), full.path()).await?;
+    memory(bench, &mut server, report).await?;
+    tools(&mut server, report).await
+}
+
+async fn memory(bench: &Bench, server: &mut Client, report: &mut Report) -> anyhow::Result<()> {
+    let empty = Workspace::empty(bench)?;
+    let mut other = bench.server_in(bench.fastest(), empty.path()).await?;
+    all_prompts(&mut other).await?;
+    let floor = other.resident_kib()?;
+    let listed = all_prompts(server).await?;
+    let start = server.resident_kib()?;
+    let calls = bench.times(CALLS);
+    for call in 0..calls {
+        let id = Workspace::id(call % PROMPTS);
+        command(server, &format!("%clean >>{id} topic:tea")).await?;
+    }
+    let end = server.resident_kib()?;
+    report.add(Row {
+        what: format!("memory with {listed} prompts, after the list / after {calls} calls"),
+        floor: format!("{} (none on disk)", mib(floor)),
+        server: format!("{} / {}", mib(start), mib(end)),
+        judged: format!(
+            "{}, {} of it the program's file",
+            mib(end),
+            mib(of_file(server)?)
+        ),
+        bar: Some(("< 40 MB".to_owned(), end < MOST_KIB)),
+    });
+    Ok(())
+}
+
+fn mib(kib: u64) -> String {
+    format!("{:.1} MB", kib as f64 / 1024.0)
+}
+
+/// How much of a process's memory is pages of files, nearly all of them the program itself.
+fn of_file(client: &Client) -> anyhow::Result<u64> {
+    let pid = client.pid().context("the process has ended")?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssFile:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.context("no RssFile")?.parse()?)
+}
+
+/// Goes through all pages and counts what they list.
+async fn all_prompts(client: &mut Client) -> anyhow::Result<usize> {
+    let mut listed = 0;
+    let mut params = json!({});
+    loop {
+        let answer = client.request("prompts/list", params).await?;
+        let result = &answer["result"];
+        anyhow::ensure!(result["prompts"].is_array(), "{answer}");
+        listed += result["prompts"].as_array().map_or(0, Vec::len);
+        let cursor = &result["nextCursor"];
+        if cursor.is_null() {
+            return Ok(listed);
+        }
+        params = json!({ "cursor": cursor });
+    }
+}
+
+async fn tools(server: &mut Client, report: &mut Report) -> anyhow::Result<()> {
+    let answer = server.request("tools/list", json!({})).await?;
+    let tools = answer["result"]["tools"].as_array();
+    let tools: &[Value] = tools.map_or(&[], Vec::as_slice);
+    let tokens = |tool: &Value| tool.to_string().chars().count().div_ceil(TOKEN_CHARS);
+    let named = |name: &str| tools.iter().find(|tool| tool["name"] == name);
+    let shares: Vec<usize> = TOOLS
+        .iter()
+        .filter_map(|name| named(name).map(tokens))
+        .collect();
+    anyhow::ensure!(shares.len() == TOOLS.len(), "a tool is missing: {answer}");
+    let whole: usize = tools.iter().map(tokens).sum();
+    let share: usize = shares.iter().sum();
+    let each: Vec<String> = shares.iter().map(usize::to_string).collect();
+    report.add(Row {
+        what: format!(
+            "tokens of {} in `tools/list`, at {TOKEN_CHARS} characters",
+            TOOLS.join(", ")
+        ),
+        floor: format!("{whole} (all tools)"),
+        server: each.join(" / "),
+        judged: share.to_string(),
+        bar: Some(("≤ 1,200".to_owned(), share <= MOST_TOKENS)),
+    });
+    Ok(())
+}
