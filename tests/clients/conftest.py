@@ -26,6 +26,11 @@ KEY = "stand-in-key"
 # Longer than any call here takes on a busy machine; a server that hangs fails its test.
 PATIENCE_SECONDS = 60
 
+# The tools: those that reason, whose names begin alike, and those of the prompt engine.
+REASONING_TOOLS = 24
+ENGINE_TOOLS = {"prompt_engine", "resource_manager", "system_control"}
+ALL_TOOLS = REASONING_TOOLS + len(ENGINE_TOOLS)
+
 # The handshake revisions, and 2026-07-28 as a client finds it by itself.
 ERAS = ["legacy", "auto"]
 

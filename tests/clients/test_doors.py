@@ -25,7 +25,7 @@ from by_hand import (
     told,
     until,
 )
-from conftest import Home, HttpServer, Standin, free_port
+from conftest import ALL_TOOLS, Home, HttpServer, Standin, free_port
 
 LIST = message("tools/list")
 WEBSOCKET = {
@@ -163,7 +163,7 @@ def test_whoever_is_not_known_learns_little(locked: HttpServer) -> None:
         assert TOKEN not in page.body.decode()
     known = ask(locked, "GET", "/health", **bearer(TOKEN)).json
     assert {"transports", "tools", "store", "provider", "calls"} <= set(known)
-    assert known["tools"] == 24
+    assert known["tools"] == ALL_TOOLS
 
 
 def test_nobody_else_is_told_where_files_are(locked: HttpServer, home: Home) -> None:
@@ -198,7 +198,7 @@ def test_a_token_sees_and_calls_its_tools(serve_http, standin: Standin, tokens: 
     wide = tokens.new("wide")
     server = serve_http(standin.openai() | tokens.settings)
     all_tools = names(OverHttp(server, wide))
-    assert len(all_tools) == 24
+    assert len(all_tools) == ALL_TOOLS
     seen = names(OverHttp(server, narrow))
     mine = [name for name in all_tools if name == "reasoning_linear" or name.startswith("reasoning_got_")]
     assert sorted(seen) == sorted([*mine, "reasoning_resume"])
@@ -527,7 +527,7 @@ def test_scopes_of_an_issuer_s_token_are_obeyed(serve_http, issuer: Issuer) -> N
     def scoped(scope: str) -> OverHttp:
         return OverHttp(server, issuer.sign(issuer.claims(server, scope=scope)))
 
-    assert len(names(scoped("openid deliberate"))) == 24
+    assert len(names(scoped("openid deliberate"))) == ALL_TOOLS
     assert sorted(names(scoped("tool:reasoning_linear"))) == ["reasoning_linear", "reasoning_resume"]
     refused = scoped("openid").post(LIST)
     assert refused.status == 403

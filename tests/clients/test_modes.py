@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 MOST_TOKENS = 5_000
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
+NO_RUN = "chain-nobody#1"
 
 
 def is_number(value: Any) -> bool:
@@ -300,6 +301,10 @@ UNKNOWN = [
     # It may be the id of anything, so there is no kind to name.
     ("reasoning_get", {"id": NOBODY}, "Validation"),
     ("reasoning_resume", {"id": NOBODY, "replies": ["x"]}, "SuspensionNotFound"),
+    ("prompt_engine", {"chain_id": NO_RUN}, "RunNotFound"),
+    ("prompt_engine", {"chain_id": NOBODY}, "InvalidChainId"),
+    ("resource_manager", {"resource_type": "prompt", "action": "inspect", "id": NOBODY}, "NotFound"),
+    ("system_control", {"action": "session", "operation": "inspect", "session_id": NO_RUN}, "RunNotFound"),
 ]
 
 

@@ -28,6 +28,9 @@ PATHS = {"http": "/mcp", "sse": "/sse"}
 
 THOUGHT = {"thought": "It depends on the definition.", "confidence_percent": 70, "weakest_point": "taste"}
 
+# What any argument of any prompt takes: some want a text of a hundred characters.
+FILLED_IN = "Is a virus alive, and who says so? " * 3
+
 
 def ids(way: tuple[str, str]) -> str:
     return "-".join(way)
@@ -260,7 +263,7 @@ def test_what_is_declared_is_there_and_what_is_not_is_refused(reach, way: tuple[
     if "prompts" in declared:
         for prompt in client.do("prompts"):
             wanted = prompt.get("arguments") or []
-            given = {argument["name"]: "x" for argument in wanted if argument.get("required")}
+            given = {argument["name"]: FILLED_IN for argument in wanted if argument.get("required")}
             assert client.do("prompt", name=prompt["name"], arguments=given)["messages"]
         with pytest.raises(Refused) as refused:
             client.do("prompt", name="no_such_prompt", arguments={})

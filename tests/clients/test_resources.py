@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 import anyio
 import pytest
@@ -12,6 +13,9 @@ from conftest import PATIENCE_SECONDS, Connect, Standin, think
 
 pytestmark = pytest.mark.anyio
 
+REASONING_PROMPTS = ["think", "tree", "diverge", "reflect", "backtrack", "auto", "graph", "recap"]
+ENGINE_FAMILIES = {"prompts", "gates", "methodologies", "styles", "runs"}
+
 
 async def read(client: Client, uri: str) -> types.TextResourceContents:
     (contents,) = (await client.read_resource(uri)).contents
@@ -19,11 +23,26 @@ async def read(client: Client, uri: str) -> types.TextResourceContents:
     return contents
 
 
+def assert_engine_pages(pages: list[types.Resource]) -> None:
+    """The pages of the prompt engine: two of everything there is, then one for each thing."""
+    assert [page.name for page in pages[:2]] == ["Prompts", "Problems"]
+    assert [str(page.uri) for page in pages[:2]] == ["deliberate://prompts", "deliberate://problems"]
+    uris = [str(page.uri) for page in pages[2:]]
+    assert "deliberate://prompts/code_review" in uris
+    assert len(set(uris)) == len(uris)
+    for page in pages[2:]:
+        family, _, id = str(page.uri).removeprefix("deliberate://").partition("/")
+        assert family in ENGINE_FAMILIES and unquote(id) == page.name, page
+
+
 async def test_a_session_is_picked_and_read(connect: Connect, standin: Standin, era: str) -> None:
     async with connect(era, standin.openai()) as client:
         step = await think(client, "How many moons has Mars?")
         listed = (await client.list_resources()).resources
-        assert [resource.name for resource in listed] == ["Sessions", "How many moons has Mars?"]
+        sessions = [resource for resource in listed if str(resource.uri).startswith("deliberate://sessions")]
+        assert [resource.name for resource in sessions] == ["Sessions", "How many moons has Mars?"]
+        assert listed[:2] == sessions, "what the person thought comes before what is shipped"
+        assert_engine_pages(listed[2:])
         page = await read(client, str(listed[1].uri))
         assert page.mime_type == "text/markdown"
         assert "How many moons has Mars?" in page.text and step["content"] in page.text
@@ -45,7 +64,11 @@ async def test_what_is_not_there_is_an_error(connect: Connect, era: str) -> None
 async def test_a_prompt_is_picked_and_filled_in(connect: Connect, standin: Standin, era: str) -> None:
     async with connect(era, standin.openai()) as client:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
-        assert names == ["think", "tree", "diverge", "reflect", "backtrack", "auto", "graph", "recap"]
+        assert names[: len(REASONING_PROMPTS)] == REASONING_PROMPTS
+        library = names[len(REASONING_PROMPTS) :]
+        assert "code_review" in library
+        assert library == sorted(set(library)), "the engine's follow in the order of their names"
+        assert not set(library) & set(REASONING_PROMPTS)
         step = await think(client, "How many moons has Mars?")
         reference = types.PromptReference(name="recap")
         found = await client.complete(reference, {"name": "session_id", "value": "moons mars"})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from by_hand import Line, OverHttp, OverStdio, ask, call, headers_of, message, run, until
-from conftest import PATIENCE_SECONDS, Home, HttpServer, Standin, free_port, program
+from conftest import ALL_TOOLS, PATIENCE_SECONDS, Home, HttpServer, Standin, free_port, program
 from test_doors import WEBSOCKET
 
 DEFAULT_PORT = 8484
@@ -56,7 +56,7 @@ def reached(port: int) -> bool:
 
 def test_what_can_t_start_is_told_and_the_rest_goes_on(start, home: Home, taken: int) -> None:
     speak = start("--stdio", "--http", f"127.0.0.1:{taken}")
-    assert len(speak("tools/list")["result"]["tools"]) == 24
+    assert len(speak("tools/list")["result"]["tools"]) == ALL_TOOLS
     assert "HTTP is not served" in log(home)
     assert f"127.0.0.1:{taken} is in use" in log(home)
     assert speak.end() == 0
