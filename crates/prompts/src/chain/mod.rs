@@ -10,4 +10,4 @@ mod values;
 pub use event::{Action, Happened, Held};
 pub use plan::{Does, Node, Plan, Question, Takes, Within};
 pub use state::{State, StepState};
-pub use values::{argument_values, known_names, lone_values, output_part, step_values};
+pub use values::{OF_RUNS, argument_values, known_names, lone_values, output_part, step_values};

@@ -10,7 +10,7 @@ use crate::template::{Values, lookup};
 
 /// The names that a step of a chain has values for. Everywhere else they are absent, not unknown: a
 /// prompt that is a step can be used by itself, too.
-const OF_RUNS: [&str; 10] = [
+pub const OF_RUNS: [&str; 10] = [
     "chain_args",
     "chain_id",
     "chain_run_id",

@@ -12,27 +12,13 @@ use super::{
     yaml::Place,
 };
 use crate::{
+    chain::OF_RUNS,
     model::{ChainStep, Kind, Prompt, StepKind, Text},
     template::Renderer,
 };
 
-/// The names that the engine gives values to.
-const OF_THE_ENGINE: [&str; 14] = [
-    "chain_args",
-    "chain_id",
-    "chain_run_id",
-    "chain_metadata",
-    "current_step",
-    "total_steps",
-    "execution_order",
-    "step_results",
-    "steps",
-    "previous_step_output",
-    "previous_step_result",
-    "input",
-    "missing",
-    "given",
-];
+/// The names that the engine gives values to, beside those of runs.
+const OF_THE_ENGINE: [&str; 4] = ["steps", "input", "missing", "given"];
 
 /// The most names of one prompt that are told of.
 const MOST: usize = 20;
@@ -168,7 +154,10 @@ fn is_of_the_engine(name: &str) -> bool {
         .strip_prefix("step")
         .and_then(|rest| rest.strip_suffix("_result"))
         .is_some_and(|number| number.bytes().all(|it| it.is_ascii_digit()));
-    OF_THE_ENGINE.contains(&name) || name.starts_with("tool_") || is_result
+    OF_RUNS.contains(&name)
+        || OF_THE_ENGINE.contains(&name)
+        || name.starts_with("tool_")
+        || is_result
 }
 
 /// Whether a template asks if a name has a value, or says what it is if it has none.

@@ -33,6 +33,22 @@ struct Line<'l> {
     origin: &'l Origin,
 }
 
+impl<'l> Line<'l> {
+    /// A line of something that has no more to it.
+    const fn of(id: &'l str, name: &'l str, description: &'l str, origin: &'l Origin) -> Self {
+        Self {
+            id,
+            name,
+            description,
+            group: "",
+            what: String::new(),
+            severity: None,
+            enabled: true,
+            origin,
+        }
+    }
+}
+
 impl Desk {
     /// Lists the things of a kind.
     pub(super) fn list(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
@@ -176,28 +192,16 @@ fn lines(library: &Library, kind: Kind) -> Vec<Line<'_>> {
             .methodologies
             .values()
             .map(|it| Line {
-                id: &it.id,
-                name: &it.name,
-                description: &it.description,
-                group: "",
-                what: String::new(),
-                severity: None,
                 enabled: it.enabled,
-                origin: &it.origin,
+                ..Line::of(&it.id, &it.name, &it.description, &it.origin)
             })
             .collect(),
         Kind::Style => library
             .styles
             .values()
             .map(|it| Line {
-                id: &it.id,
-                name: &it.name,
-                description: &it.description,
-                group: "",
-                what: String::new(),
-                severity: None,
                 enabled: it.enabled,
-                origin: &it.origin,
+                ..Line::of(&it.id, &it.name, &it.description, &it.origin)
             })
             .collect(),
         Kind::Script => Vec::new(),

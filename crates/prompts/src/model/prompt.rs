@@ -145,6 +145,17 @@ impl ChainStep {
 }
 
 impl Prompt {
+    /// How it is called, in short: its id and its arguments, `?` after those that may be left out.
+    pub fn call_in_short(&self) -> String {
+        let names = self.arguments.iter().map(|it| {
+            let may_be_left_out = if it.required { "" } else { "?" };
+            format!("{}{may_be_left_out}", it.name)
+        });
+        let names: Vec<String> = names.collect();
+        let chain = if self.is_chain() { " (chain)" } else { "" };
+        format!("{}({}){chain}", self.id, names.join(", "))
+    }
+
     /// Whether it is a chain.
     pub fn is_chain(&self) -> bool {
         !self.steps.is_empty()

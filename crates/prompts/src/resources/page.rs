@@ -41,24 +41,8 @@ fn first_line(text: &str) -> &str {
 }
 
 fn prompt_line(prompt: &Prompt) -> String {
-    let arguments: Vec<String> = prompt
-        .arguments
-        .iter()
-        .map(|it| {
-            if it.required {
-                it.name.clone()
-            } else {
-                format!("{}?", it.name)
-            }
-        })
-        .collect();
-    let chain = if prompt.is_chain() { " (chain)" } else { "" };
-    format!(
-        "- {}({}){chain}: {}\n",
-        prompt.id,
-        arguments.join(", "),
-        first_line(&prompt.description)
-    )
+    let (call, about) = (prompt.call_in_short(), first_line(&prompt.description));
+    format!("- {call}: {about}\n")
 }
 
 /// One thing; nothing if there is none of that id.

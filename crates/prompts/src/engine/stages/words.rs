@@ -155,21 +155,8 @@ fn list(library: &Library, query: &str) -> String {
             let gap = if lines.is_empty() { "" } else { "\n" };
             lines.push(format!("{gap}{category}"));
         }
-        let arguments: Vec<String> = prompt
-            .arguments
-            .iter()
-            .map(|it| {
-                if it.required {
-                    it.name.clone()
-                } else {
-                    format!("{}?", it.name)
-                }
-            })
-            .collect();
-        let chain = if prompt.is_chain() { " (chain)" } else { "" };
         let about = cut_to_chars(&prompt.description, 100);
-        let arguments = arguments.join(", ");
-        lines.push(format!("- {}({arguments}){chain}: {about}", prompt.id));
+        lines.push(format!("- {}: {about}", prompt.call_in_short()));
     }
     if total > MOST {
         let more = total - MOST;
