@@ -42,7 +42,13 @@ impl Scanner<'_> {
         let at = self.text.at();
         for (open, close) in OLD_STYLES {
             let name = at + open.len();
-            if self.text.starts(at, open)
+            // A name begins with a letter, however it is written: else it could not be printed.
+            let named = self
+                .text
+                .char(name)
+                .is_some_and(|it| it.is_ascii_alphabetic());
+            if named
+                && self.text.starts(at, open)
                 && let Some(end) = self.text.ident(name)
                 && self.text.starts(end, close)
                 && self.ends_mark(end + close.len())

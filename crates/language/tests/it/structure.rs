@@ -274,3 +274,15 @@ fn the_tree_can_be_written_as_json() {
         "a"
     );
 }
+
+#[test]
+fn a_style_begins_with_a_letter_in_the_old_forms_too() {
+    for written in ["#style=3s", "#style:3s", "#style(3s)"] {
+        let text = format!(">>a x {written}");
+        let read = deliberate_language::parse(&text, &deliberate_language::Limits::default());
+        assert!(read.command.whole.style.is_none(), "{written}");
+        let printed = read.command.to_string();
+        let again = deliberate_language::parse(&printed, &deliberate_language::Limits::default());
+        assert_eq!(again.command, read.command, "{printed}");
+    }
+}
