@@ -72,15 +72,6 @@ fn give_first(command: &mut Command, args: Args) {
 
 fn read(text: &str, limits: &Limits) -> Parsed {
     let (mut parsed, doubtful) = read_once(text, limits);
-    if parsed.is_sound() && !names_prompts(&parsed.command) {
-        let fault = Diagnostic::new(
-            Code::NothingAfter,
-            Span::new(0, text.len()),
-            "this names no prompt to run",
-            "expected `>>prompt`",
-        );
-        parsed.diagnostics.push(fault);
-    }
     // Text on both sides of a mark is joined; what came of it must still read as it did.
     if let Some(span) = doubtful
         && parsed.is_sound()
@@ -91,14 +82,6 @@ fn read(text: &str, limits: &Limits) -> Parsed {
         }
     }
     parsed
-}
-
-/// Whether every stage has something to do.
-fn names_prompts(command: &Command) -> bool {
-    let full = |kind: &StageKind| match kind {
-        StageKind::Group(steps) | StageKind::Conditional { then: steps, .. } => !steps.is_empty(),
-    };
-    !command.stages.is_empty() && command.stages.iter().all(|stage| full(&stage.kind))
 }
 
 /// The tree, and the place of text that stands behind a mark of its own step.

@@ -67,22 +67,22 @@ impl Parser<'_> {
         let condition = match self.peek().map(|token| (token.kind, token)) {
             Some((TokenKind::Condition, token)) => {
                 self.next();
-                Spanned::new(unquote(self.slice(token)), token.span)
+                Some(Spanned::new(unquote(self.slice(token)), token.span))
             }
             Some((TokenKind::Unclosed, token)) => {
                 self.unclosed(token);
-                Spanned::default()
+                None
             }
             _ => {
                 self.fault(faults::conditional(
                     sign.span,
                     "a quoted condition belongs after this",
                 ));
-                Spanned::default()
+                None
             }
         };
         let colon = self.take(TokenKind::Colon);
-        if colon.is_none() && !condition.value.is_empty() {
+        if let Some(condition) = condition.as_ref().filter(|_| colon.is_none()) {
             self.fault(faults::conditional(
                 condition.span,
                 "`:` and a step belong after this",
@@ -99,7 +99,7 @@ impl Parser<'_> {
             self.group(&mut then, Vec::new());
         }
         DraftKind::Conditional {
-            condition,
+            condition: condition.unwrap_or_default(),
             lead,
             then,
             otherwise,

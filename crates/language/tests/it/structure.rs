@@ -289,7 +289,7 @@ fn a_style_begins_with_a_letter_in_the_old_forms_too() {
 
 #[test]
 fn a_condition_alone_is_not_sound() {
-    for text in ["?\"\"", "? \"x\"", "? \"x\" :"] {
+    for text in ["?\"\"", "?\"\"-->d", "? \"x\"", "? \"x\" :"] {
         let read = deliberate_language::parse(text, &deliberate_language::Limits::default());
         assert!(!read.is_sound(), "{text}");
     }
