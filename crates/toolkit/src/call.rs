@@ -5,17 +5,21 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deliberate_core::{Spent, Timestamp};
+use deliberate_core::Timestamp;
 use deliberate_store::Store;
-use deliberate_thinker::{Ask, ClientDriven, Failed, Reply, ThinkError, Thinker, ask_for};
+use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
-use tracing::{Instrument as _, Span, field::Empty};
+use tracing::{Instrument as _, Span};
 
 use crate::{
-    ASK_SPAN, Caller, Event, Issue, Parts, Progress, Running, ToolError, event::Listeners,
-    held::Doing, record::Records, registry::Entries,
+    Caller, Event, Issue, Parts, Progress, Running, ToolError,
+    bill::{Bill, note_answer, span, total},
+    event::Listeners,
+    held::Doing,
+    record::Records,
+    registry::Entries,
 };
 
 /// One run of a tool.
@@ -58,13 +62,6 @@ enum Mind {
     Model(Arc<dyn Thinker>),
     /// The client, between calls.
     Client(Arc<ClientDriven>),
-}
-
-/// What asking cost, and whom.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Bill {
-    pub(crate) pipe: Option<String>,
-    pub(crate) spent: Spent,
 }
 
 /// The progress told so far.
@@ -228,7 +225,7 @@ impl Call {
         note_answer(&span, &answer);
         match answer {
             Ok(answer) => {
-                self.charge(thinker.name(), &answer.replies);
+                self.charge(|bill| bill.add(thinker.name(), &answer.replies));
                 self.asked(thinker.name(), asked, None, &answer.replies);
                 let thread = answer
                     .replies
@@ -241,8 +238,10 @@ impl Call {
                 })
             }
             Err(failed) => {
-                self.charge(thinker.name(), &failed.replies);
-                self.charge_unanswered(thinker.name(), &failed.error);
+                self.charge(|bill| {
+                    bill.add(thinker.name(), &failed.replies);
+                    bill.add_unanswered(thinker.name(), &failed.error);
+                });
                 let code = failed.error.code();
                 self.asked(thinker.name(), asked, Some(code), &failed.replies);
                 Err(failed.error.into())
@@ -350,28 +349,12 @@ impl Call {
         Some((client.pending(), journal))
     }
 
-    fn charge(&self, thinker: &str, replies: &[Reply]) {
-        let mut bill = self
-            .whole
-            .bill
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        for reply in replies {
-            let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
-            bill.pipe = Some(pipe);
-            add(&mut bill.spent, reply);
-        }
-    }
-
     /// Tells the listeners that a model was asked. A client that thinks between calls was not.
     fn asked(&self, provider: &str, at: Instant, error: Option<&str>, replies: &[Reply]) {
         if matches!(self.whole.mind.get(), Some(Mind::Client(_)) | None) {
             return;
         }
-        let mut spent = Spent::default();
-        for reply in replies {
-            add(&mut spent, reply);
-        }
+        let spent = total(replies);
         self.whole.listeners.tell(Event::Asked {
             provider,
             took: at.elapsed(),
@@ -380,22 +363,9 @@ impl Call {
         });
     }
 
-    /// An ask that never came back was an ask; of the two errors that are not that, one says that
-    /// a reply came, the other that nobody was asked.
-    fn charge_unanswered(&self, thinker: &str, error: &ThinkError) {
-        if matches!(
-            error,
-            ThinkError::InvalidResponse { .. } | ThinkError::Pending
-        ) {
-            return;
-        }
-        let mut bill = self
-            .whole
-            .bill
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        bill.pipe.get_or_insert_with(|| thinker.to_owned());
-        bill.spent.model_calls += 1;
+    fn charge(&self, write: impl FnOnce(&mut Bill)) {
+        let bill = self.whole.bill.lock();
+        write(&mut bill.unwrap_or_else(PoisonError::into_inner));
     }
 
     pub(crate) fn bill(&self) -> Bill {
@@ -463,59 +433,4 @@ impl Said {
             message: self.message.clone(),
         }
     }
-}
-
-/// The span of one ask of a model. Costs nothing unless someone collects traces; holds no
-/// content.
-fn span(provider: &str) -> Span {
-    tracing::info_span!(
-        target: ASK_SPAN,
-        "chat",
-        otel.kind = "client",
-        gen_ai.operation.name = "chat",
-        gen_ai.provider.name = provider,
-        gen_ai.response.model = Empty,
-        gen_ai.usage.input_tokens = Empty,
-        gen_ai.usage.output_tokens = Empty,
-        error.type = Empty,
-    )
-}
-
-/// Writes down in the span of an ask what came of it.
-fn note_answer<T>(span: &Span, answer: &Result<deliberate_thinker::Answer<T>, Failed>) {
-    if span.is_disabled() {
-        return;
-    }
-    let replies = match answer {
-        Ok(answer) => &answer.replies,
-        Err(failed) => {
-            span.record("error.type", failed.error.code());
-            &failed.replies
-        }
-    };
-    let mut spent = Spent::default();
-    for reply in replies {
-        add(&mut spent, reply);
-    }
-    if let Some(model) = &spent.model {
-        span.record("gen_ai.response.model", model.as_str());
-    }
-    if spent.model_calls > 0 {
-        span.record("gen_ai.usage.input_tokens", spent.prompt_tokens);
-        span.record("gen_ai.usage.output_tokens", spent.completion_tokens);
-    }
-}
-
-fn add(spent: &mut Spent, reply: &Reply) {
-    spent.model = reply.model.clone().or_else(|| spent.model.take());
-    spent.model_calls += 1;
-    spent.prompt_tokens += whole(reply.usage.prompt_tokens);
-    spent.completion_tokens += whole(reply.usage.completion_tokens);
-    if let Some(cost) = reply.usage.cost_usd {
-        spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
-    }
-}
-
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

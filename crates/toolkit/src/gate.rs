@@ -17,7 +17,8 @@ use tracing::{Instrument as _, Span, field::Empty};
 use crate::{
     CALL_SPAN, Call, Caller, Event, Outcome, Principal, Progress, Registry, ToolError, Touched,
     TraceContext,
-    call::{Bill, Journal},
+    bill::Bill,
+    call::Journal,
     held::{self, Hold, Kept},
     record::Begun,
     registry::{Action, Entry},

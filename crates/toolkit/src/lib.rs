@@ -9,6 +9,7 @@
 //!
 //! The crate knows nothing of MCP, SQL or HTTP.
 
+mod bill;
 mod call;
 mod caller;
 mod error;

@@ -20,7 +20,7 @@ use tokio::{
 };
 use tracing::Span;
 
-use crate::{Event, Principal, Registry, Running, ToolError, call::Bill, event::Listeners, held};
+use crate::{Event, Principal, Registry, Running, ToolError, bill::Bill, event::Listeners, held};
 
 /// How long the answer to a failed call waits for its record.
 const RECORD_TIME: Duration = Duration::from_secs(1);

@@ -33,6 +33,7 @@ pub use shelf::Shelf;
 
 use std::{collections::BTreeMap, sync::Arc};
 pub(crate) use tree::SHIPPED;
+pub(crate) use yaml::options as yaml_options;
 
 pub(crate) use templates::{name_help, undeclared};
 pub(crate) use yaml::in_our_words;

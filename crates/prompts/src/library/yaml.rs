@@ -70,7 +70,7 @@ pub(crate) fn parse(source: &str) -> Result<Node, Broken> {
 }
 
 /// Enough for any file that a person writes, and for none that was made to unfold.
-fn options(bytes: usize) -> serde_saphyr::Options {
+pub(crate) fn options(bytes: usize) -> serde_saphyr::Options {
     let budget = serde_saphyr::budget! {
         max_events: 100_000,
         max_nodes: 50_000,

@@ -3,7 +3,7 @@
 //!
 //! Whatever is written is read back and compared, so that a file always says what was meant.
 
-use crate::library::in_our_words;
+use crate::library::{in_our_words, yaml_options};
 use serde_json::{Map, Value};
 
 /// Why a file can't be changed.
@@ -95,27 +95,7 @@ impl Document {
 
 /// Reads YAML from anyone: an alias bomb is refused before it unfolds.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let budget = serde_saphyr::budget! {
-        max_events: 100_000,
-        max_nodes: 50_000,
-        max_depth: 64,
-        max_aliases: 200,
-        max_anchors: 200,
-        max_documents: 1,
-        max_merge_keys: 200,
-        max_total_scalar_bytes: text.len().saturating_mul(4).saturating_add(4096),
-    };
-    let mut limits = serde_saphyr::options::AliasLimits::default();
-    limits.max_total_replayed_events = 10_000;
-    limits.max_replay_stack_depth = 8;
-    let options = serde_saphyr::options! {
-        budget: budget,
-        alias_limits: limits,
-        strict_booleans: true,
-        emit_comments: false,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+    serde_saphyr::from_str_with_options(text, yaml_options(text.len())).map_err(|error| {
         let whole = error.without_snippet().to_string();
         in_our_words(whole.lines().next().unwrap_or_default())
     })

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use deliberate_prompts::{
     model::ShellCheck,
-    run::{NotPlain, RunError, Runner, split},
+    run::{Finished, NotPlain, RunError, Runner, split},
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -281,38 +281,41 @@ async fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// A command that runs on, and what it started.
 #[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_command_that_takes_too_long_ends_with_all_it_started() {
+async fn lingering() -> (tokio::task::JoinHandle<Result<Finished, RunError>>, String) {
     let folder = folder();
     fs::write(folder.path().join("lingers.sh"), LINGERS).unwrap();
     let runner = runner(&["sh lingers.sh"], &[], folder.path());
-    let running = tokio::spawn(async move { runner.command(&check("sh lingers.sh"), "").await });
     let file = folder.path().join("child");
+    let running = tokio::spawn(async move {
+        let _stays = folder;
+        runner.command(&check("sh lingers.sh"), "").await
+    });
     until(|| file.exists()).await;
-    let child = fs::read_to_string(&file).unwrap();
-    assert!(is_alive(child.trim()));
+    let child = fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(is_alive(&child));
+    (running, child)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_that_takes_too_long_ends_with_all_it_started() {
+    let (running, child) = lingering().await;
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(301)).await;
     tokio::time::resume();
     let error = running.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("took longer than 300 s"));
-    until(|| !is_alive(child.trim())).await;
+    until(|| !is_alive(&child)).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_command_that_nobody_waits_for_ends_with_all_it_started() {
-    let folder = folder();
-    fs::write(folder.path().join("lingers.sh"), LINGERS).unwrap();
-    let runner = runner(&["sh lingers.sh"], &[], folder.path());
-    let running = tokio::spawn(async move { runner.command(&check("sh lingers.sh"), "").await });
-    let file = folder.path().join("child");
-    until(|| file.exists()).await;
-    let child = fs::read_to_string(&file).unwrap();
-    assert!(is_alive(child.trim()));
+    let (running, child) = lingering().await;
     running.abort();
-    until(|| !is_alive(child.trim())).await;
+    until(|| !is_alive(&child)).await;
 }
 
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! A law: whatever is edited, what was read piece by piece is what a fresh reading finds. And how
 //! long a large library takes.
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{fs, path::PathBuf};
 
 use deliberate_prompts::library::{Changed, Library};
 use proptest::prelude::*;
@@ -158,46 +158,5 @@ proptest! {
         let changed = Changed::between(&pieces, &whole);
         let (one, other) = (&pieces.problems, &whole.problems);
         prop_assert!(!changed.any(), "{changed:?}\n{one:#?}\n{other:#?}");
-    }
-}
-
-#[test]
-#[ignore = "prints how long a large library takes; run by hand with optimisation"]
-fn a_thousand_prompts() {
-    let workspace = Workspace::new();
-    for number in 0..1_000 {
-        let folder = format!("resources/prompts/cat{}/p{number}", number % 20);
-        workspace
-            .write(
-                &format!("{folder}/prompt.yaml"),
-                &format!("id: p{number}\nname: Prompt {number}\ndescription: Turns a list of merged changes into notes\nsystemMessageFile: system-message.md\nuserMessageTemplateFile: user-message.md\narguments:\n  - {{name: changes, type: array, required: true, description: one change per entry}}\n  - {{name: tone, type: string, defaultValue: neutral, description: voice of the text}}\n  - {{name: link, type: string, description: tracker, validation: {{pattern: \"^https://\"}}}}\ngateConfiguration: {{include: [short-answer]}}\n"),
-            )
-            .write(&format!("{folder}/user-message.md"), &"Some text about {{ changes }}.\n".repeat(40))
-            .write(&format!("{folder}/system-message.md"), &"You write well.\n".repeat(10));
-    }
-    for _ in 0..5 {
-        let begun = Instant::now();
-        let library = workspace.load();
-        println!("{} prompts in {:?}", library.prompts.len(), begun.elapsed());
-    }
-    let empty = Workspace::new();
-    let begun = Instant::now();
-    let library = empty.load();
-    println!(
-        "{} shipped prompts in {:?}",
-        library.prompts.len(),
-        begun.elapsed()
-    );
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let shelf = workspace.shelf();
-    runtime.block_on(shelf.library());
-    let path = workspace.path("resources/prompts/cat0/p0/prompt.yaml");
-    for _ in 0..3 {
-        let begun = Instant::now();
-        runtime.block_on(shelf.refresh(vec![path.clone()]));
-        println!("one prompt again in {:?}", begun.elapsed());
     }
 }

@@ -12,6 +12,7 @@
 mod addresses;
 mod arguments;
 mod chain_plans;
+mod chain_steps;
 mod chains;
 mod commands;
 mod commands_scripts;

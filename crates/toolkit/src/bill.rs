@@ -1,0 +1,99 @@
+//! What asking cost, and whom; and what a trace is told of an ask. Knows nothing of calls.
+
+use deliberate_core::Spent;
+use deliberate_thinker::{Answer, Failed, Reply, ThinkError};
+use tracing::{Span, field::Empty};
+
+use crate::ASK_SPAN;
+
+/// What asking cost, and whom.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Bill {
+    pub(crate) pipe: Option<String>,
+    pub(crate) spent: Spent,
+}
+
+impl Bill {
+    /// Adds what replies cost.
+    pub(crate) fn add(&mut self, thinker: &str, replies: &[Reply]) {
+        for reply in replies {
+            let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
+            self.pipe = Some(pipe);
+            add(&mut self.spent, reply);
+        }
+    }
+
+    /// An ask that never came back was an ask; of the two errors that are not that, one says that
+    /// a reply came, the other that nobody was asked.
+    pub(crate) fn add_unanswered(&mut self, thinker: &str, error: &ThinkError) {
+        if matches!(
+            error,
+            ThinkError::InvalidResponse { .. } | ThinkError::Pending
+        ) {
+            return;
+        }
+        self.pipe.get_or_insert_with(|| thinker.to_owned());
+        self.spent.model_calls += 1;
+    }
+}
+
+/// What replies cost together.
+pub(crate) fn total(replies: &[Reply]) -> Spent {
+    let mut spent = Spent::default();
+    for reply in replies {
+        add(&mut spent, reply);
+    }
+    spent
+}
+
+/// The span of one ask of a model. Costs nothing unless someone collects traces; holds no
+/// content.
+pub(crate) fn span(provider: &str) -> Span {
+    tracing::info_span!(
+        target: ASK_SPAN,
+        "chat",
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = provider,
+        gen_ai.response.model = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.type = Empty,
+    )
+}
+
+/// Writes down in the span of an ask what came of it.
+pub(crate) fn note_answer<T>(span: &Span, answer: &Result<Answer<T>, Failed>) {
+    if span.is_disabled() {
+        return;
+    }
+    let replies = match answer {
+        Ok(answer) => &answer.replies,
+        Err(failed) => {
+            span.record("error.type", failed.error.code());
+            &failed.replies
+        }
+    };
+    let spent = total(replies);
+    if let Some(model) = &spent.model {
+        span.record("gen_ai.response.model", model.as_str());
+    }
+    if spent.model_calls > 0 {
+        span.record("gen_ai.usage.input_tokens", spent.prompt_tokens);
+        span.record("gen_ai.usage.output_tokens", spent.completion_tokens);
+    }
+}
+
+fn add(spent: &mut Spent, reply: &Reply) {
+    spent.model = reply.model.clone().or_else(|| spent.model.take());
+    spent.model_calls += 1;
+    spent.prompt_tokens += whole(reply.usage.prompt_tokens);
+    spent.completion_tokens += whole(reply.usage.completion_tokens);
+    if let Some(cost) = reply.usage.cost_usd {
+        spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
+    }
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
