@@ -62,15 +62,20 @@ pub async fn ask_for<T: DeserializeOwned>(
     let error = match result {
         Ok(value) => return Ok(Answer { value, replies }),
         Err(Unmet::NoReply(error)) => error,
-        Err(Unmet::Unusable(reason)) => ThinkError::InvalidResponse {
-            provider: thinker.name().to_owned(),
-            reason,
-            answer: replies
-                .last()
-                .map_or_else(String::new, |reply| shortened(&reply.text, MAX_SHOWN_CHARS)),
-        },
+        Err(Unmet::Unusable(reason)) => unusable(thinker.name(), reason, &replies),
     };
     Err(Failed { error, replies })
+}
+
+/// The error of one whose last reply can't be used.
+pub(crate) fn unusable(provider: &str, reason: String, replies: &[Reply]) -> ThinkError {
+    ThinkError::InvalidResponse {
+        provider: provider.to_owned(),
+        reason,
+        answer: replies
+            .last()
+            .map_or_else(String::new, |reply| shortened(&reply.text, MAX_SHOWN_CHARS)),
+    }
 }
 
 /// Why an attempt gave no answer.
@@ -141,7 +146,7 @@ fn read<T: DeserializeOwned>(
 }
 
 /// Whether a text that could not be read was meant as JSON, so that it is no plain answer.
-fn looks_like_json(text: &str) -> bool {
+pub(crate) fn looks_like_json(text: &str) -> bool {
     text == "null" || text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
 }
 

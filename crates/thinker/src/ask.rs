@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::ThinkError;
+use crate::{Function, FunctionCall, FunctionResult, ThinkError};
 
 /// Asks a model. Implementations keep no state of a call: asking twice is two asks.
 pub trait Thinker: Send + Sync {
@@ -22,11 +22,48 @@ pub trait Thinker: Send + Sync {
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Reply, ThinkError>>;
 
+    /// The same, telling `on` the text as it comes. What was told is the reply's text, unless the
+    /// ask failed or the reply is [`Reply::described`], of which nothing is told.
+    fn think_streaming<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: Instant,
+        on: Listening<'a>,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(async move {
+            let reply = self.think(ask, deadline).await?;
+            if !reply.described && !reply.text.is_empty() {
+                on(Piece::Text(reply.text.clone()));
+            }
+            Ok(reply)
+        })
+    }
+
+    /// Whether it takes the functions of an ask as its provider has them. If not, they have to be
+    /// described in words, which [`ask_turn`](crate::ask_turn) does.
+    fn calls_functions(&self) -> bool {
+        false
+    }
+
     /// Finds out whether the provider is there and takes our key, by asking for something that
     /// costs nothing. Fine where there is nothing to find out.
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
         Box::pin(async { Ok(()) })
     }
+}
+
+/// Who hears the pieces of a reply as they come. Called in the midst of the exchange, so it must
+/// not block.
+pub type Listening<'a> = &'a (dyn Fn(Piece) + Send + Sync);
+
+/// A piece of a reply that is still being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// More text.
+    Text(String),
+    /// What came so far could not be used: it is asked once more, and the text begins anew.
+    Again,
 }
 
 /// One question to a model.
@@ -40,7 +77,7 @@ pub struct Ask {
     pub system: String,
     /// The conversation, oldest first. Never empty.
     pub messages: Vec<Message>,
-    /// The JSON Schema of the wanted answer: an object.
+    /// The JSON Schema of the wanted answer: an object; `null` if the answer is free text.
     pub schema: Value,
     /// Whether an answer without JSON is an answer.
     pub plain_text: PlainText,
@@ -52,6 +89,32 @@ pub struct Ask {
     pub thread: Option<String>,
     /// Values for a provider that keeps templates of its own.
     pub variables: BTreeMap<String, String>,
+    /// What the model may call instead of answering.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<Function>,
+    /// Whether an answer is wanted now, and nothing may be called any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answer_now: bool,
+}
+
+impl Default for Ask {
+    /// An ask for free text, with nothing said yet.
+    fn default() -> Self {
+        Self {
+            key: "ask".to_owned(),
+            purpose: Purpose::new("chat"),
+            system: String::new(),
+            messages: Vec::new(),
+            schema: Value::Null,
+            plain_text: PlainText::IsTheAnswer,
+            max_tokens: 1_000,
+            temperature: 0.3,
+            thread: None,
+            variables: BTreeMap::new(),
+            functions: Vec::new(),
+            answer_now: false,
+        }
+    }
 }
 
 /// What an ask is for, in one lower-case word: `linear`, `got_score`…
@@ -82,12 +145,18 @@ pub enum PlainText {
 }
 
 /// One message of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said.
     pub text: String,
+    /// What the model called, if it is the model who speaks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<FunctionCall>,
+    /// What came of all that the message before called, if it is the user who speaks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<FunctionResult>,
 }
 
 impl Message {
@@ -96,6 +165,7 @@ impl Message {
         Self {
             role: Role::User,
             text: text.into(),
+            ..Self::default()
         }
     }
 
@@ -104,15 +174,33 @@ impl Message {
         Self {
             role: Role::Assistant,
             text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// What the model called, and what it said to it.
+    pub fn calling(text: impl Into<String>, calls: Vec<FunctionCall>) -> Self {
+        Self {
+            calls,
+            ..Self::assistant(text)
+        }
+    }
+
+    /// What came of all that the model called last.
+    pub fn results(results: Vec<FunctionResult>) -> Self {
+        Self {
+            results,
+            ..Self::default()
         }
     }
 }
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The one who asks.
+    #[default]
     User,
     /// The model.
     Assistant,
@@ -133,6 +221,11 @@ pub struct Reply {
     pub thread: Option<String>,
     /// What it cost.
     pub usage: Usage,
+    /// What it wants called, as it said it: not yet checked.
+    pub calls: Vec<FunctionCall>,
+    /// Whether the functions of the ask were put in words after all, so that what it calls stands
+    /// in the text.
+    pub described: bool,
 }
 
 /// Why a model stopped writing.

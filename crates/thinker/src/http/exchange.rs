@@ -12,7 +12,10 @@ use backon::Retryable;
 use reqwest::{Client, Response, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout_at},
+};
 use url::Url;
 
 use super::{
@@ -23,6 +26,7 @@ use super::{
     request::{Answered, Auth, Endpoint, Request},
     retry::{self, Setback},
     secure,
+    stream::{Opened, Stream, is_stream},
 };
 use crate::ThinkError;
 
@@ -67,11 +71,32 @@ impl Http {
         request: &Request,
         deadline: Instant,
     ) -> Result<Answered, ThinkError> {
+        self.persist(deadline, || self.attempt(request, deadline))
+            .await
+    }
+
+    /// The same, but hands on an answer that comes as a stream of events before it is there whole.
+    /// From then on nothing is tried again.
+    pub(crate) async fn open(
+        &self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Opened<'_>, ThinkError> {
+        self.persist(deadline, || self.attempt_open(request, deadline))
+            .await
+    }
+
+    /// Tries until it succeeds, trying again is of no use, or the time is over.
+    async fn persist<T, F: Future<Output = Result<T, Setback>>>(
+        &self,
+        deadline: Instant,
+        try_once: impl Fn() -> F,
+    ) -> Result<T, ThinkError> {
         let started = Instant::now();
         let attempts = AtomicU32::new(0);
         let attempt = || {
             attempts.fetch_add(1, Ordering::Relaxed);
-            self.attempt(request, deadline)
+            try_once()
         };
         attempt
             .retry(retry::backoff(&self.settings))
@@ -157,30 +182,54 @@ impl Http {
     }
 
     async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answered, Setback> {
-        let _place = self
-            .limiter
-            .admit(deadline)
-            .await
-            .map_err(|denied| match denied {
-                Denied::TooSoon(wait) => Setback::TooSoon(wait),
-                Denied::Late => Setback::Late,
-            })?;
-        let client = self.client()?;
-        let end = deadline.min(Instant::now() + self.settings.request_timeout);
-        match timeout_at(end, self.exchange(client, request)).await {
-            Ok(result) => result,
-            Err(_) if end == deadline => Err(Setback::Late),
-            Err(_) => Err(Setback::TimedOut),
-        }
+        let _place = self.place(deadline).await?;
+        let end = self.attempt_end(deadline);
+        let exchange = async {
+            let response = self.sent(request).await?;
+            self.answered(request, response).await
+        };
+        in_time(exchange, end, deadline).await
     }
 
-    async fn exchange(&self, client: &Client, request: &Request) -> Result<Answered, Setback> {
+    async fn attempt_open(
+        &self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Opened<'_>, Setback> {
+        let place = self.place(deadline).await?;
+        let end = self.attempt_end(deadline);
+        let exchange = async {
+            let response = self.sent(request).await?;
+            if !is_stream(&response) {
+                return self.answered(request, response).await.map(Opened::Whole);
+            }
+            self.learn(response.status().as_u16(), response.headers());
+            Ok(Opened::Stream(Stream::new(self, response, place, deadline)))
+        };
+        in_time(exchange, end, deadline).await
+    }
+
+    async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Setback> {
+        let admitted = self.limiter.admit(deadline).await;
+        admitted.map_err(|denied| match denied {
+            Denied::TooSoon(wait) => Setback::TooSoon(wait),
+            Denied::Late => Setback::Late,
+        })
+    }
+
+    /// When an attempt that begins now must have its answer, or the next piece of it.
+    pub(super) fn attempt_end(&self, deadline: Instant) -> Instant {
+        deadline.min(Instant::now() + self.settings.request_timeout)
+    }
+
+    async fn sent(&self, request: &Request) -> Result<Response, Setback> {
         let url = format!(
             "{}{}",
             self.base.as_str().trim_end_matches('/'),
             request.path
         );
-        let mut builder = client
+        let mut builder = self
+            .client()?
             .request(request.method.clone(), url)
             .headers(self.headers.clone());
         if let Some(body) = &request.body {
@@ -188,7 +237,11 @@ impl Http {
                 .header("content-type", "application/json")
                 .body(body.clone());
         }
-        let response = builder.send().await.map_err(unreachable)?;
+        builder.send().await.map_err(unreachable)
+    }
+
+    /// The whole answer, if trying again would not change it.
+    async fn answered(&self, request: &Request, response: Response) -> Result<Answered, Setback> {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let wait = self.learn(status, &headers);
@@ -200,7 +253,7 @@ impl Http {
             })?;
         match status {
             429 => Err(Setback::Limited(wait)),
-            408 | 500.. => Err(Setback::Failing {
+            408 | 500.. if !request.is_refused(status, &body) => Err(Setback::Failing {
                 status,
                 message: message_of(&self.without_secret(&String::from_utf8_lossy(&body))),
                 wait,
@@ -248,6 +301,19 @@ impl Http {
     }
 }
 
+/// What comes of an exchange that must end in time.
+async fn in_time<T>(
+    exchange: impl Future<Output = Result<T, Setback>>,
+    end: Instant,
+    deadline: Instant,
+) -> Result<T, Setback> {
+    match timeout_at(end, exchange).await {
+        Ok(result) => result,
+        Err(_) if end == deadline => Err(Setback::Late),
+        Err(_) => Err(Setback::TimedOut),
+    }
+}
+
 /// Reads a body by pieces; `None` if it is larger than `most`.
 pub(crate) async fn read_body(
     mut response: Response,
@@ -270,7 +336,7 @@ fn unreachable(error: reqwest::Error) -> Setback {
 
 /// The first cause: «connection refused» says more than «error sending request», and it names no
 /// URL.
-fn innermost(error: &reqwest::Error) -> String {
+pub(super) fn innermost(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
         return "the exchange broke".to_owned();
     };

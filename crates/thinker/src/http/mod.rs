@@ -8,12 +8,15 @@ mod pace;
 mod request;
 mod retry;
 mod secure;
+mod sse;
+mod stream;
 
 pub(crate) use exchange::{Http, read_body};
 pub(crate) use pace::RateHeaders;
 pub(crate) use request::{Answered, Auth, Endpoint, Request};
 pub(crate) use secure::{base_url, client};
 pub use secure::{install_crypto, is_on_this_machine};
+pub(crate) use stream::Opened;
 
 use std::time::Duration;
 

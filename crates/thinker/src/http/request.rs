@@ -39,6 +39,8 @@ pub(crate) struct Request {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) body: Option<Vec<u8>>,
+    /// Which failures (status and body) are refusals, so that trying again is of no use.
+    refusals: fn(u16, &str) -> bool,
 }
 
 impl Request {
@@ -47,6 +49,7 @@ impl Request {
             method: Method::GET,
             path,
             body: None,
+            refusals: |_, _| false,
         }
     }
 
@@ -55,7 +58,18 @@ impl Request {
             method: Method::POST,
             path,
             body: Some(body.to_string().into_bytes()),
+            refusals: |_, _| false,
         }
+    }
+
+    /// The same, with failures of the provider that are refusals and as such are handed back.
+    pub(crate) fn refused_by(self, refusals: fn(u16, &str) -> bool) -> Self {
+        Self { refusals, ..self }
+    }
+
+    /// Whether a failure is a refusal.
+    pub(super) fn is_refused(&self, status: u16, body: &[u8]) -> bool {
+        (self.refusals)(status, &String::from_utf8_lossy(body))
     }
 }
 

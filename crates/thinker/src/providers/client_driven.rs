@@ -9,6 +9,7 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
+use super::plain;
 use crate::{Ask, Reply, ThinkError, Thinker};
 
 /// Answers from the replies brought so far, and notes what is still to be asked.
@@ -60,7 +61,7 @@ impl Thinker for ClientDriven {
             }
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             if !pending.iter().any(|known| known.key == ask.key) {
-                pending.push(ask.clone());
+                pending.push(plain(ask).into_owned());
             }
             Err(ThinkError::Pending)
         })

@@ -10,6 +10,10 @@ use crate::{Ask, JsonMode, TokenLimit};
 
 /// The form of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of its own, sent or not"
+)]
 pub(super) struct Dialect {
     pub(super) json: JsonMode,
     pub(super) token_limit: TokenLimit,
@@ -17,6 +21,23 @@ pub(super) struct Dialect {
     pub(super) temperature: bool,
     /// How long strings may get.
     pub(super) strings: Strings,
+    /// Whether functions are sent as such.
+    pub(super) functions: bool,
+    /// Whether it is said if functions may be called.
+    pub(super) tool_choice: bool,
+    /// Whether it is said that several may be called at once.
+    pub(super) parallel: bool,
+    /// Whether a stream is asked to end with what it cost.
+    pub(super) stream_usage: bool,
+}
+
+/// What a request is to be, beside its ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Functions are sent as such.
+    pub(super) native: bool,
+    /// The answer is to come as a stream.
+    pub(super) streaming: bool,
 }
 
 /// How long strings in an answer may get.
@@ -30,11 +51,31 @@ pub(super) enum Strings {
 }
 
 impl Dialect {
-    /// The most steps down there are: schema, object, none; the limit's name; the temperature.
-    pub(super) const MAX_STEPS: usize = 4;
+    /// The most steps down there are: schema, object, none; the limit's name; the temperature; the
+    /// functions, and one ask that is put in words; what goes with them; the cost of a stream.
+    pub(super) const MAX_STEPS: usize = 9;
+
+    /// What an endpoint takes of which nothing is known.
+    pub(super) fn full(json: JsonMode, token_limit: TokenLimit, strings: Strings) -> Self {
+        Self {
+            json,
+            token_limit,
+            temperature: true,
+            strings,
+            functions: true,
+            tool_choice: true,
+            parallel: true,
+            stream_usage: true,
+        }
+    }
+
+    /// Whether the functions of an ask can be sent as such.
+    pub(super) fn takes_functions(self, ask: &Ask) -> bool {
+        !ask.functions.is_empty() && self.functions && (self.tool_choice || !ask.answer_now)
+    }
 
     /// The next simpler form, if the refusal is about something that can be simpler.
-    pub(super) fn simpler(self, status: u16, refusal: &str) -> Option<Self> {
+    pub(super) fn simpler(self, status: u16, refusal: &str, shape: Shape) -> Option<Self> {
         if status != 400 && status != 422 {
             return None;
         }
@@ -52,15 +93,35 @@ impl Dialect {
                 ..self
             });
         }
-        if names(&[
-            "response_format",
-            "json_schema",
-            "json_object",
-            "json mode",
-            "json schema",
-            "structured output",
-            "grammar",
-        ]) {
+        if shape.streaming && self.stream_usage && names(&["stream_options", "include_usage"]) {
+            return Some(Self {
+                stream_usage: false,
+                ..self
+            });
+        }
+        if shape.native && self.parallel && names(&["parallel_tool_calls"]) {
+            return Some(Self {
+                parallel: false,
+                ..self
+            });
+        }
+        if shape.native && self.tool_choice && names(&["tool_choice"]) {
+            return Some(Self {
+                tool_choice: false,
+                ..self
+            });
+        }
+        let about_json = !shape.native
+            && names(&[
+                "response_format",
+                "json_schema",
+                "json_object",
+                "json mode",
+                "json schema",
+                "structured output",
+                "grammar",
+            ]);
+        if about_json {
             let json = match self.json {
                 JsonMode::Schema => JsonMode::Object,
                 JsonMode::Object => JsonMode::None,
@@ -75,7 +136,7 @@ impl Dialect {
     }
 
     /// Puts what depends on the dialect into a request.
-    pub(super) fn put(self, ask: &Ask, body: &mut Map<String, Value>) {
+    pub(super) fn put(self, ask: &Ask, shape: Shape, body: &mut Map<String, Value>) {
         let name = match self.token_limit {
             TokenLimit::MaxTokens => "max_tokens",
             TokenLimit::MaxCompletionTokens => "max_completion_tokens",
@@ -83,6 +144,20 @@ impl Dialect {
         body.insert(name.to_owned(), json!(ask.max_tokens));
         if self.temperature {
             body.insert("temperature".to_owned(), json!(ask.temperature));
+        }
+        if shape.streaming && self.stream_usage {
+            body.insert(
+                "stream_options".to_owned(),
+                json!({ "include_usage": true }),
+            );
+        }
+        // Many endpoints take functions or a format, not both.
+        if shape.native {
+            self.put_functions(ask, body);
+            return;
+        }
+        if ask.schema.is_null() {
+            return;
         }
         let format = match self.json {
             // Not strict: that wants every field required and none unknown, which an answer
@@ -102,6 +177,17 @@ impl Dialect {
             JsonMode::None => return,
         };
         body.insert("response_format".to_owned(), format);
+    }
+
+    fn put_functions(self, ask: &Ask, body: &mut Map<String, Value>) {
+        body.insert("tools".to_owned(), super::chat::tools(ask));
+        if self.tool_choice {
+            let choice = if ask.answer_now { "none" } else { "auto" };
+            body.insert("tool_choice".to_owned(), json!(choice));
+        }
+        if self.parallel && !ask.answer_now {
+            body.insert("parallel_tool_calls".to_owned(), json!(true));
+        }
     }
 }
 
@@ -210,25 +296,27 @@ mod tests {
         token_limit: TokenLimit::MaxTokens,
         temperature: true,
         strings: Strings::AsAsked,
+        functions: true,
+        tool_choice: true,
+        parallel: true,
+        stream_usage: true,
+    };
+
+    const PLAIN: Shape = Shape {
+        native: false,
+        streaming: false,
     };
 
     #[test]
     fn strings_without_a_length_get_one_that_ends_before_the_tokens_do() {
         let mut ask = Ask {
-            key: "a".to_owned(),
-            purpose: crate::Purpose::new("a"),
-            system: String::new(),
-            messages: Vec::new(),
             schema: json!({ "properties": {
                 "thought": { "type": "string" },
                 "point": { "type": "string", "maxLength": 300 },
                 "score": { "type": "integer" },
             } }),
-            plain_text: crate::PlainText::IsRefused,
             max_tokens: 400,
-            temperature: 0.0,
-            thread: None,
-            variables: std::collections::BTreeMap::new(),
+            ..Ask::default()
         };
         let fields = &ending_in_time(&ask)["properties"];
         assert_eq!(fields["thought"]["maxLength"], 500);
@@ -271,24 +359,25 @@ mod tests {
             ..FULL
         };
         let about_format = "'response_format.type' must be text";
-        assert_eq!(FULL.simpler(400, about_format), Some(object));
+        assert_eq!(FULL.simpler(400, about_format, PLAIN), Some(object));
         assert_eq!(
-            object.simpler(422, "json_object is not supported"),
+            object.simpler(422, "json_object is not supported", PLAIN),
             Some(none)
         );
-        assert_eq!(none.simpler(400, about_format), None);
-        assert_eq!(FULL.simpler(401, about_format), None);
-        assert_eq!(FULL.simpler(400, "the model does not exist"), None);
+        assert_eq!(none.simpler(400, about_format, PLAIN), None);
+        assert_eq!(FULL.simpler(401, about_format, PLAIN), None);
+        assert_eq!(FULL.simpler(400, "the model does not exist", PLAIN), None);
         let limit = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
         assert_eq!(
-            FULL.simpler(400, limit).map(|dialect| dialect.token_limit),
+            FULL.simpler(400, limit, PLAIN)
+                .map(|dialect| dialect.token_limit),
             Some(TokenLimit::MaxCompletionTokens)
         );
         let cold = FULL
-            .simpler(400, "Unsupported value: 'temperature' must be 1")
+            .simpler(400, "Unsupported value: 'temperature' must be 1", PLAIN)
             .unwrap();
         assert!(!cold.temperature);
-        assert_eq!(cold.simpler(400, "temperature"), None);
+        assert_eq!(cold.simpler(400, "temperature", PLAIN), None);
     }
 
     #[test]

@@ -4,8 +4,12 @@
 //! instructions travel with each run. A pipe that is there is never changed.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures::future::BoxFuture;
@@ -13,7 +17,11 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::wire::{self, Prices};
+use super::{
+    chat, plain,
+    refusal::Refusal,
+    wire::{self, Prices},
+};
 use crate::{
     Ask, Reply, ThinkError, Thinker,
     http::{Answered, Auth, Endpoint, Http, HttpSettings, RateHeaders, Request},
@@ -87,6 +95,8 @@ pub struct Langbase {
     max_tokens: Option<u32>,
     prices: Option<Prices>,
     made: Mutex<HashMap<String, Made>>,
+    /// Whether runs take functions as such; if one refuses them, that is remembered.
+    takes_functions: AtomicBool,
 }
 
 impl Langbase {
@@ -108,11 +118,17 @@ impl Langbase {
             max_tokens: settings.max_tokens,
             prices: settings.prices,
             made: Mutex::default(),
+            takes_functions: AtomicBool::new(true),
         })
     }
 
-    fn pipe(&self, purpose: &str) -> String {
-        if let Some(name) = self.pipes.get(purpose) {
+    /// The pipe of an ask. One that calls functions is another: it does not answer in JSON alone.
+    fn pipe(&self, ask: &Ask) -> String {
+        let mut purpose = Cow::Borrowed(ask.purpose.as_str());
+        if !ask.functions.is_empty() {
+            purpose = Cow::Owned(format!("{purpose}-acting"));
+        }
+        if let Some(name) = self.pipes.get(purpose.as_ref()) {
             return name.clone();
         }
         PIPES
@@ -125,8 +141,28 @@ impl Langbase {
     }
 
     async fn ask(&self, ask: &Ask, deadline: Instant) -> Result<Reply, ThinkError> {
-        let pipe = self.pipe(ask.purpose.as_str());
-        let request = Request::post("/v1/pipes/run", &run_body(&pipe, ask));
+        // A run can't be told to call nothing.
+        let native = !ask.functions.is_empty() && !ask.answer_now && self.calls_functions();
+        if native {
+            let (pipe, answered) = self.run(ask, deadline).await?;
+            let refused = Refusal::of_functions(answered.status, &answered.text(), ask);
+            match refused {
+                None => return self.read(&answered, pipe),
+                Some(Refusal::Always) => self.takes_functions.store(false, Ordering::Relaxed),
+                Some(Refusal::Once) => {}
+            }
+        }
+        let told = plain(ask);
+        let described = matches!(told, Cow::Owned(_));
+        let (pipe, answered) = self.run(&told, deadline).await?;
+        let reply = self.read(&answered, pipe)?;
+        Ok(Reply { described, ..reply })
+    }
+
+    /// Runs the pipe of an ask, and makes it if there is none.
+    async fn run(&self, ask: &Ask, deadline: Instant) -> Result<(String, Answered), ThinkError> {
+        let pipe = self.pipe(ask);
+        let request = run_request(&pipe, ask);
         let mut answered = self.http.send(&request, deadline).await?;
         if answered.status == 404 {
             self.make(&pipe, ask, deadline).await?;
@@ -137,10 +173,10 @@ impl Langbase {
         if answered.status == 404 && ask.thread.is_some() {
             let mut fresh = ask.clone();
             fresh.thread = None;
-            let request = Request::post("/v1/pipes/run", &run_body(&pipe, &fresh));
+            let request = run_request(&pipe, &fresh);
             answered = self.http.send(&request, deadline).await?;
         }
-        self.read(&answered, pipe)
+        Ok((pipe, answered))
     }
 
     /// Makes a pipe, once in a process: who comes second waits and finds it made.
@@ -163,7 +199,7 @@ impl Langbase {
             "status": "private",
             "store": false,
             "stream": false,
-            "json": true,
+            "json": ask.functions.is_empty() && !ask.schema.is_null(),
             "temperature": self.temperature.unwrap_or(ask.temperature),
             "max_tokens": self.max_tokens.unwrap_or(ask.max_tokens),
         });
@@ -198,6 +234,8 @@ impl Langbase {
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),
         };
+        let calls = chat::calls(choice.and_then(|choice| choice.get("message")));
+        let text = text.or_else(|| (!calls.is_empty()).then(String::new));
         let Some(text) = text else {
             if body.get("error").is_some() {
                 return Err(self.failure(answered.status, &body));
@@ -221,6 +259,8 @@ impl Langbase {
             pipe: Some(pipe),
             thread: thread.or_else(|| wire::text(&body, "threadId")),
             usage: Prices::applied(self.prices, wire::usage(usage)),
+            calls,
+            described: false,
         })
     }
 
@@ -239,15 +279,29 @@ impl Langbase {
     }
 }
 
+fn run_request(pipe: &str, ask: &Ask) -> Request {
+    let request = Request::post("/v1/pipes/run", &run_body(pipe, ask));
+    if ask.functions.is_empty() {
+        request
+    } else {
+        request.refused_by(Refusal::hides_in_failure)
+    }
+}
+
 fn run_body(pipe: &str, ask: &Ask) -> Value {
-    let mut body = json!({
-        "name": pipe,
-        "messages": wire::messages_with_system(ask),
-        "stream": false,
-    });
+    let native = !ask.functions.is_empty();
+    let messages = if native {
+        chat::conversation(ask)
+    } else {
+        wire::messages_with_system(ask)
+    };
+    let mut body = json!({ "name": pipe, "messages": messages, "stream": false });
     let Some(fields) = body.as_object_mut() else {
         return body;
     };
+    if native {
+        fields.insert("tools".to_owned(), chat::tools(ask));
+    }
     if !ask.variables.is_empty() {
         let variables = ask
             .variables
@@ -273,6 +327,10 @@ impl Thinker for Langbase {
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(self.ask(ask, deadline))
+    }
+
+    fn calls_functions(&self) -> bool {
+        self.takes_functions.load(Ordering::Relaxed)
     }
 
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {

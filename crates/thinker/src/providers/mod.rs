@@ -6,11 +6,17 @@ mod sampling;
 #[cfg(feature = "http")]
 mod anthropic;
 #[cfg(feature = "http")]
+mod blocks;
+#[cfg(feature = "http")]
+mod chat;
+#[cfg(feature = "http")]
 mod dialect;
 #[cfg(feature = "http")]
 mod langbase;
 #[cfg(feature = "http")]
 mod openai;
+#[cfg(feature = "http")]
+mod refusal;
 #[cfg(feature = "http")]
 mod wire;
 
@@ -26,14 +32,46 @@ pub use openai::{OpenAi, OpenAiSettings};
 #[cfg(feature = "http")]
 pub use wire::Prices;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
+
+use crate::{Ask, turn::in_words};
+
+/// The ask without functions, calls and results, for who takes none: what there is of them stands
+/// in words.
+fn plain(ask: &Ask) -> Cow<'_, Ask> {
+    let spoken = |message: &crate::Message| message.calls.is_empty() && message.results.is_empty();
+    if ask.functions.is_empty() && ask.messages.iter().all(spoken) {
+        Cow::Borrowed(ask)
+    } else {
+        Cow::Owned(in_words(ask))
+    }
+}
 
 /// The standing instructions with the schema written out, for providers that take no schema, or
 /// may not heed one.
 pub fn system_with_schema(system: &str, schema: &Value) -> String {
+    if schema.is_null() {
+        return system.to_owned();
+    }
     format!(
         "{}\n\nAnswer with one JSON object that fits this JSON Schema: {schema}\n\
          Write nothing before it and nothing after it.",
         system.trim_end(),
+    )
+}
+
+/// The standing instructions for one who may call functions before the answer.
+#[cfg(feature = "http")]
+fn system_with_functions(ask: &Ask) -> String {
+    if ask.answer_now || ask.schema.is_null() {
+        return system_with_schema(&ask.system, &ask.schema);
+    }
+    format!(
+        "{}\n\nWhen you need to call nothing more, answer with one JSON object that fits this JSON \
+         Schema: {}\nWrite nothing before it and nothing after it.",
+        ask.system.trim_end(),
+        ask.schema
     )
 }

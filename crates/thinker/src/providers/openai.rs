@@ -1,6 +1,9 @@
 //! Chat completions, the format of `OpenAI` and of most others: local servers, routers, vendors.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Mutex, PoisonError},
+};
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
@@ -8,13 +11,19 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
-    dialect::{Dialect, Strings},
+    chat::{self, Pieces},
+    dialect::{Dialect, Shape, Strings},
+    plain,
+    refusal::Refusal,
     wire::{self, Prices},
 };
 use crate::{
-    Ask, Finish, JsonMode, Reply, ThinkError, Thinker, TokenLimit,
+    Ask, Finish, JsonMode, Listening, Reply, ThinkError, Thinker, TokenLimit,
     discover::first_model,
-    http::{Auth, Endpoint, Http, HttpSettings, RateHeaders, Request, is_on_this_machine},
+    http::{
+        Answered, Auth, Endpoint, Http, HttpSettings, Opened, RateHeaders, Request,
+        is_on_this_machine,
+    },
     vendors::Vendor,
 };
 
@@ -103,48 +112,125 @@ impl OpenAi {
             http,
             configured_model: settings.model,
             found_model: OnceCell::new(),
-            dialect: Mutex::new(Dialect {
-                json: settings.json,
-                token_limit: settings.max_tokens,
-                temperature: true,
-                strings,
-            }),
+            dialect: Mutex::new(Dialect::full(settings.json, settings.max_tokens, strings)),
             prices: settings.prices,
         })
     }
 
-    async fn ask(&self, ask: &Ask, deadline: Instant) -> Result<Reply, ThinkError> {
+    async fn ask(
+        &self,
+        ask: &Ask,
+        deadline: Instant,
+        on: Option<Listening<'_>>,
+    ) -> Result<Reply, ThinkError> {
         let model = self.model(deadline).await?;
-        let messages = wire::messages_with_system(ask);
+        let mut in_words = false;
         for _ in 0..=Dialect::MAX_STEPS {
             let dialect = *self.dialect();
-            let mut body = Map::new();
-            body.insert("model".to_owned(), json!(model));
-            body.insert("messages".to_owned(), json!(messages));
-            body.insert("stream".to_owned(), json!(false));
-            dialect.put(ask, &mut body);
-            let request = Request::post("/chat/completions", &Value::Object(body));
-            let answered = self.http.send(&request, deadline).await?;
-            if answered.is_success() {
-                return self.read(&self.http.json(&answered)?);
-            }
-            let Some(simpler) = dialect.simpler(answered.status, &answered.text()) else {
-                return Err(self.http.api_error(&answered));
+            let native = !in_words && dialect.takes_functions(ask);
+            let told = if native {
+                Cow::Borrowed(ask)
+            } else {
+                plain(ask)
             };
-            tracing::debug!(
-                provider = self.name(),
-                ?simpler,
-                "the endpoint takes a simpler form"
-            );
-            let mut known = self.dialect();
-            // Another call may have learned something else meanwhile.
-            if *known == dialect {
-                *known = simpler;
+            let described = matches!(told, Cow::Owned(_));
+            // Calls that stand in a text are nothing to read while they are written.
+            let on = on.filter(|_| !described);
+            let shape = Shape {
+                native,
+                streaming: on.is_some(),
+            };
+            let request = request(model, &told, shape, dialect);
+            let refused = match self.exchange(&request, deadline, on).await? {
+                Came::Completion(completion) => {
+                    let reply = self.read(&completion)?;
+                    return Ok(Reply { described, ..reply });
+                }
+                Came::Refusal(refused) => refused,
+            };
+            let text = refused.text();
+            if let Some(simpler) = dialect.simpler(refused.status, &text, shape) {
+                self.learn(dialect, simpler);
+                continue;
+            }
+            match Refusal::of_functions(refused.status, &text, ask).filter(|_| native) {
+                Some(Refusal::Always) => self.learn(
+                    dialect,
+                    Dialect {
+                        functions: false,
+                        ..dialect
+                    },
+                ),
+                Some(Refusal::Once) => in_words = true,
+                None => return Err(self.http.api_error(&refused)),
             }
         }
         Err(self
             .http
             .api_error_saying(400, "it refuses the request in every form"))
+    }
+
+    /// Sends the request, and hands on the text of a stream as it comes.
+    async fn exchange(
+        &self,
+        request: &Request,
+        deadline: Instant,
+        on: Option<Listening<'_>>,
+    ) -> Result<Came, ThinkError> {
+        let Some(on) = on else {
+            let answered = self.http.send(request, deadline).await?;
+            return self.came(answered);
+        };
+        let mut stream = match self.http.open(request, deadline).await? {
+            Opened::Stream(stream) => stream,
+            Opened::Whole(answered) => {
+                let came = self.came(answered)?;
+                if let Came::Completion(completion) = &came {
+                    let content = completion.pointer("/choices/0/message/content");
+                    wire::tell(on, wire::content(content));
+                }
+                return Ok(came);
+            }
+        };
+        let mut pieces = Pieces::default();
+        while let Some(data) = stream.next().await? {
+            if data.trim() == "[DONE]" {
+                pieces.end();
+                break;
+            }
+            let chunk = serde_json::from_str(&data)
+                .map_err(|_| stream.broken("an event of it is not JSON"))?;
+            wire::tell(on, pieces.take(&chunk));
+            if pieces.has_failed() {
+                break;
+            }
+        }
+        let completion = pieces.whole();
+        completion
+            .map(Came::Completion)
+            .ok_or_else(|| stream.broken("it has no end"))
+    }
+
+    fn came(&self, answered: Answered) -> Result<Came, ThinkError> {
+        Ok(if answered.is_success() {
+            Came::Completion(self.http.json(&answered)?)
+        } else {
+            Came::Refusal(answered)
+        })
+    }
+
+    /// From now on requests have a simpler form.
+    fn learn(&self, dialect: Dialect, simpler: Dialect) {
+        tracing::debug!(
+            provider = self.name(),
+            ?simpler,
+            "the endpoint takes a simpler form"
+        );
+        let mut known = self.dialect();
+        // Another call may have learned something else meanwhile.
+        if *known == dialect {
+            *known = simpler;
+        }
     }
 
     fn dialect(&self) -> std::sync::MutexGuard<'_, Dialect> {
@@ -201,10 +287,37 @@ impl OpenAi {
             text,
             finish,
             model: wire::text(completion, "model"),
-            pipe: None,
-            thread: None,
             usage: Prices::applied(self.prices, wire::usage(completion.get("usage"))),
+            calls: chat::calls(message),
+            ..Reply::default()
         })
+    }
+}
+
+/// What an endpoint answered.
+enum Came {
+    /// A completion, though perhaps with an error in it.
+    Completion(Value),
+    /// A status that is none of success.
+    Refusal(Answered),
+}
+
+fn request(model: &str, ask: &Ask, shape: Shape, dialect: Dialect) -> Request {
+    let messages = if shape.native {
+        chat::conversation(ask)
+    } else {
+        wire::messages_with_system(ask)
+    };
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(model));
+    body.insert("messages".to_owned(), json!(messages));
+    body.insert("stream".to_owned(), json!(shape.streaming));
+    dialect.put(ask, shape, &mut body);
+    let request = Request::post("/chat/completions", &Value::Object(body));
+    if shape.native {
+        request.refused_by(Refusal::hides_in_failure)
+    } else {
+        request
     }
 }
 
@@ -218,7 +331,20 @@ impl Thinker for OpenAi {
         ask: &'a Ask,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline))
+        Box::pin(self.ask(ask, deadline, None))
+    }
+
+    fn think_streaming<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: Instant,
+        on: Listening<'a>,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(self.ask(ask, deadline, Some(on)))
+    }
+
+    fn calls_functions(&self) -> bool {
+        self.dialect().functions
     }
 
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {

@@ -2,13 +2,13 @@
 //!
 //! This crate knows no MCP: the server gives it a [`SamplingPeer`].
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
-use super::system_with_schema;
-use crate::{Ask, Finish, Message, Reply, ThinkError, Thinker, Usage};
+use super::{plain, system_with_schema};
+use crate::{Ask, Finish, Message, Reply, ThinkError, Thinker};
 
 /// A client that lets its model be asked.
 pub trait SamplingPeer: Send + Sync {
@@ -74,6 +74,7 @@ impl Thinker for Sampling {
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(async move {
             let started = Instant::now();
+            let ask = plain(ask);
             let request = SamplingRequest {
                 system: system_with_schema(&ask.system, &ask.schema),
                 messages: ask.messages.clone(),
@@ -95,9 +96,8 @@ impl Thinker for Sampling {
                 text: reply.text,
                 finish: finish(reply.stop_reason.as_deref()),
                 model: reply.model,
-                pipe: None,
-                thread: None,
-                usage: Usage::default(),
+                described: matches!(ask, Cow::Owned(_)),
+                ..Reply::default()
             })
         })
     }

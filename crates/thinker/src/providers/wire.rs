@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Ask, Finish, Role, Usage};
+use crate::{Ask, Finish, Function, Role, Usage};
 
 /// What tokens cost, in US dollars for a million.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,9 +41,11 @@ pub(super) fn messages(ask: &Ask) -> Vec<Value> {
 
 /// The conversation with the standing instructions before it.
 pub(super) fn messages_with_system(ask: &Ask) -> Vec<Value> {
-    let mut all = vec![
-        json!({"role": "system", "content": super::system_with_schema(&ask.system, &ask.schema)}),
-    ];
+    let mut all = Vec::new();
+    let system = super::system_with_schema(&ask.system, &ask.schema);
+    if !system.is_empty() {
+        all.push(json!({"role": "system", "content": system}));
+    }
     all.extend(messages(ask));
     all
 }
@@ -92,4 +94,33 @@ pub(super) fn content(content: Option<&Value>) -> String {
 /// A text field.
 pub(super) fn text(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
+}
+
+/// The schema of a function's arguments, as all want it: of an object.
+pub(super) fn parameters(function: &Function) -> Value {
+    let mut parameters = match &function.parameters {
+        Value::Object(members) => members.clone(),
+        _ => serde_json::Map::new(),
+    };
+    parameters.entry("type").or_insert_with(|| json!("object"));
+    parameters.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(parameters)
+}
+
+/// What a result says to a model that is not told of failures in another way.
+pub(super) fn result_text(result: &crate::FunctionResult) -> String {
+    let told = result.text.get(..5);
+    let says_so = told.is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if result.is_error && !says_so {
+        format!("Error: {}", result.text)
+    } else {
+        result.text.clone()
+    }
+}
+
+/// Tells a piece of text, if it is one.
+pub(super) fn tell(on: crate::Listening<'_>, text: String) {
+    if !text.is_empty() {
+        on(crate::Piece::Text(text));
+    }
 }

@@ -11,6 +11,7 @@
 mod answer;
 mod local;
 mod support;
+mod turns;
 
 #[cfg(feature = "http")]
 mod anthropic;
@@ -19,8 +20,12 @@ mod discover;
 #[cfg(feature = "http")]
 mod every_provider;
 #[cfg(feature = "http")]
+mod functions;
+#[cfg(feature = "http")]
 mod langbase;
 #[cfg(feature = "http")]
 mod mock;
 #[cfg(feature = "http")]
 mod openai;
+#[cfg(feature = "http")]
+mod streams;

@@ -1,15 +1,14 @@
 //! Asks, and a thinker that says what it is told.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
-use deliberate_thinker::{Ask, Message, PlainText, Purpose, Reply, ThinkError, Thinker};
+use deliberate_thinker::{
+    Ask, Function, FunctionCall, FunctionResult, Message, PlainText, Purpose, Reply, ThinkError,
+    Thinker,
+};
 use futures::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// What most tests ask for.
@@ -56,8 +55,7 @@ pub(crate) fn ask() -> Ask {
         plain_text: PlainText::IsRefused,
         max_tokens: 400,
         temperature: 0.5,
-        thread: None,
-        variables: BTreeMap::new(),
+        ..Ask::default()
     }
 }
 
@@ -66,6 +64,57 @@ pub(crate) fn plain_ask() -> Ask {
         plain_text: PlainText::IsTheAnswer,
         ..ask()
     }
+}
+
+/// An ask for free text, in which two functions may be called.
+pub(crate) fn acting() -> Ask {
+    let function = |name: &str, description: &str| Function {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": { "text": { "type": "string" } },
+        }),
+    };
+    Ask {
+        key: "act".to_owned(),
+        purpose: Purpose::new("linear"),
+        system: "Act.".to_owned(),
+        messages: vec![Message::user("What is the weather?")],
+        functions: vec![
+            function("look_up", "Looks something up."),
+            function("weather__today", "Tells the weather."),
+        ],
+        max_tokens: 400,
+        temperature: 0.5,
+        ..Ask::default()
+    }
+}
+
+/// A call.
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> FunctionCall {
+    FunctionCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments,
+        extra: None,
+    }
+}
+
+/// The ask with a turn of two calls, and what came of them.
+pub(crate) fn acted() -> Ask {
+    let calls = vec![
+        call("a1", "look_up", json!({ "text": "x" })),
+        call("a2", "weather__today", json!({})),
+    ];
+    let results = vec![
+        FunctionResult::of(&calls[0], "found x"),
+        FunctionResult::error_of(&calls[1], "no such place"),
+    ];
+    let mut ask = acting();
+    ask.messages.push(Message::calling("Let me see.", calls));
+    ask.messages.push(Message::results(results));
+    ask
 }
 
 /// A deadline that a test does not mean to reach.

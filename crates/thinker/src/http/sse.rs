@@ -1,0 +1,133 @@
+//! The events of a stream, out of bytes that come in pieces of any length. Of an event only its
+//! data is kept: the formats that are read here name their events in it once more.
+
+/// The largest event that is read.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+/// An event is larger than any should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+/// Reads events piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// The line that has no end yet.
+    line: Vec<u8>,
+    /// The data of the event that has no end yet.
+    data: Option<Vec<u8>>,
+    /// Whether the last byte was a carriage return, after which a line feed ends nothing.
+    after_return: bool,
+    begun: bool,
+}
+
+impl Events {
+    /// Takes a piece and gives the data of the events that end in it.
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLarge> {
+        let mut ended = Vec::new();
+        for &byte in piece {
+            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
+            match byte {
+                b'\n' if after_return => {}
+                b'\n' | b'\r' => ended.extend(self.end_line()),
+                byte => self.line.push(byte),
+            }
+            let held = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
+            if held > MAX_EVENT_BYTES {
+                return Err(TooLarge);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// The data of an event that only lacks the empty line after it; servers that close at once
+    /// leave it out.
+    pub(super) fn last(&mut self) -> Option<String> {
+        let whole = self.end_line();
+        whole.or_else(|| self.dispatched())
+    }
+
+    fn end_line(&mut self) -> Option<String> {
+        let line = std::mem::take(&mut self.line);
+        let mut line = line.as_slice();
+        if !std::mem::replace(&mut self.begun, true) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            return self.dispatched();
+        }
+        let value = line.strip_prefix(b"data")?;
+        let value = match value {
+            [] => value,
+            [b':', b' ', rest @ ..] | [b':', rest @ ..] => rest,
+            _ => return None,
+        };
+        match &mut self.data {
+            Some(data) => {
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+            None => self.data = Some(value.to_vec()),
+        }
+        None
+    }
+
+    fn dispatched(&mut self) -> Option<String> {
+        let data = self.data.take()?;
+        Some(String::from_utf8_lossy(&data).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn whole(bytes: &[u8]) -> Vec<String> {
+        let mut events = Events::default();
+        let mut all = events.take(bytes).unwrap();
+        all.extend(events.last());
+        all
+    }
+
+    #[test]
+    fn data_is_found_among_the_rest() {
+        let text = "\u{feff}: hello\nevent: x\ndata: a\ndata:b\r\n\r\nid: 7\n\ndata\n\ndata:  c";
+        assert_eq!(whole(text.as_bytes()), ["a\nb", "", " c"]);
+        assert_eq!(whole(b"datax: no\n\n: data\n\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_has_no_end_is_not_kept_for_ever() {
+        let mut events = Events::default();
+        let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
+        assert_eq!(events.take(&piece), Ok(Vec::new()));
+        assert_eq!(events.take(&piece), Ok(Vec::new()));
+        assert_eq!(events.take(b"x"), Err(TooLarge));
+        let mut events = Events::default();
+        let line = [b"data:".as_slice(), &piece, b"\n"].concat();
+        assert_eq!(events.take(&line), Ok(Vec::new()));
+        assert_eq!(events.take(&line), Err(TooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_change_nothing(
+            bytes in proptest::collection::vec(
+                prop_oneof![Just(b'\n'), Just(b'\r'), Just(b':'), Just(b' '), Just(0xc3), Just(0xbc), any::<u8>()],
+                0..200,
+            ),
+            lines in proptest::collection::vec("(data|event|id)(: ?[a-zü]{0,5})?(\n|\r\n|\r)", 0..20),
+            cut in 1_usize..9,
+        ) {
+            let bytes = [lines.concat().into_bytes(), bytes].concat();
+            let mut events = Events::default();
+            let mut all = Vec::new();
+            for piece in bytes.chunks(cut) {
+                all.extend(events.take(piece).unwrap());
+            }
+            all.extend(events.last());
+            prop_assert_eq!(all, whole(&bytes));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Functions in the chat format: how they, their calls and their results are written, how calls
+//! are read, and how a stream of pieces becomes the completion it would have been.
+
+use serde_json::{Map, Value, json};
+
+use super::{system_with_functions, wire};
+use crate::{Ask, FunctionCall, Message, Role};
+
+/// The most calls that are taken from a completion; more is no turn but a flood.
+const MAX_CALLS: usize = 64;
+
+/// The functions of an ask.
+pub(super) fn tools(ask: &Ask) -> Value {
+    let tools = ask.functions.iter().map(|function| {
+        json!({
+            "type": "function",
+            "function": {
+                "name": function.name,
+                "description": function.description,
+                "parameters": wire::parameters(function),
+            },
+        })
+    });
+    Value::Array(tools.collect())
+}
+
+/// The conversation with its calls and results, and the standing instructions before it.
+pub(super) fn conversation(ask: &Ask) -> Vec<Value> {
+    let mut all = Vec::new();
+    let system = system_with_functions(ask);
+    if !system.is_empty() {
+        all.push(json!({ "role": "system", "content": system }));
+    }
+    for message in &ask.messages {
+        put(message, &mut all);
+    }
+    all
+}
+
+fn put(message: &Message, all: &mut Vec<Value>) {
+    for result in &message.results {
+        all.push(json!({
+            "role": "tool",
+            "tool_call_id": result.id,
+            "content": wire::result_text(result),
+        }));
+    }
+    if message.role == Role::Assistant && !message.calls.is_empty() {
+        let content = match message.text.as_str() {
+            "" => Value::Null,
+            text => json!(text),
+        };
+        let calls: Vec<Value> = message.calls.iter().map(written).collect();
+        all.push(json!({ "role": "assistant", "content": content, "tool_calls": calls }));
+    } else if message.results.is_empty() || !message.text.is_empty() {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        all.push(json!({ "role": role, "content": message.text }));
+    }
+}
+
+fn written(call: &FunctionCall) -> Value {
+    let arguments = match &call.arguments {
+        Value::String(text) => text.clone(),
+        arguments => arguments.to_string(),
+    };
+    let mut written = json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": call.name, "arguments": arguments },
+    });
+    if let (Some(extra), Some(fields)) = (&call.extra, written.as_object_mut()) {
+        fields.insert("extra_content".to_owned(), extra.clone());
+    }
+    written
+}
+
+/// What a message of a completion calls.
+pub(super) fn calls(message: Option<&Value>) -> Vec<FunctionCall> {
+    let calls = message
+        .and_then(|message| message.get("tool_calls"))
+        .and_then(Value::as_array);
+    let calls = calls.into_iter().flatten().take(MAX_CALLS);
+    calls.filter_map(read).collect()
+}
+
+fn read(call: &Value) -> Option<FunctionCall> {
+    let function = call.get("function")?;
+    let arguments = match function.get("arguments") {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
+        other => other.cloned().unwrap_or_default(),
+    };
+    Some(FunctionCall {
+        id: wire::text(call, "id").unwrap_or_default(),
+        name: wire::text(function, "name")?,
+        arguments,
+        extra: call
+            .get("extra_content")
+            .filter(|extra| extra.is_object())
+            .cloned(),
+    })
+}
+
+/// The pieces of a completion, put together.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    text: String,
+    refusal: String,
+    calls: Vec<Called>,
+    finish: Option<Value>,
+    model: Option<Value>,
+    usage: Option<Value>,
+    error: Option<Value>,
+    ended: bool,
+}
+
+/// A call of which pieces came.
+#[derive(Debug, Default)]
+struct Called {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    extra: Option<Value>,
+}
+
+impl Pieces {
+    /// Takes a piece, and gives the text in it.
+    pub(super) fn take(&mut self, chunk: &Value) -> String {
+        let some = |name: &str| chunk.get(name).filter(|it| !it.is_null()).cloned();
+        self.error = some("error").or_else(|| self.error.take());
+        self.model = some("model").or_else(|| self.model.take());
+        self.usage = some("usage").or_else(|| self.usage.take());
+        let Some(choice) = chunk.pointer("/choices/0") else {
+            return String::new();
+        };
+        let finish = choice.get("finish_reason").filter(|it| !it.is_null());
+        self.finish = finish.cloned().or_else(|| self.finish.take());
+        // Some send their last piece whole.
+        let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) else {
+            return String::new();
+        };
+        if let Some(refusal) = delta.get("refusal").and_then(Value::as_str) {
+            self.refusal.push_str(refusal);
+        }
+        let calls = delta.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            self.take_call(call);
+        }
+        let text = wire::content(delta.get("content"));
+        self.text.push_str(&text);
+        text
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether the endpoint said that it failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// The completion, if it came to its end.
+    pub(super) fn whole(self) -> Option<Value> {
+        if let Some(error) = self.error {
+            return Some(json!({ "error": error }));
+        }
+        if !self.ended && self.finish.is_none() {
+            return None;
+        }
+        let calls: Vec<Value> = self.calls.into_iter().map(Called::whole).collect();
+        Some(json!({
+            "model": self.model,
+            "choices": [{
+                "message": {
+                    "content": self.text,
+                    "refusal": self.refusal,
+                    "tool_calls": calls,
+                },
+                "finish_reason": self.finish,
+            }],
+            "usage": self.usage,
+        }))
+    }
+
+    fn take_call(&mut self, piece: &Value) {
+        let function = piece.get("function");
+        let part = |of: Option<&Value>, name: &str| match of.and_then(|it| it.get(name)) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => other.to_string(),
+        };
+        let (id, name) = (part(Some(piece), "id"), part(function, "name"));
+        let index = piece.get("index").and_then(Value::as_u64);
+        let known = match index {
+            // Some give all calls the same index, and tell them apart by their ids.
+            Some(_) => self.calls.iter().rposition(|call| {
+                call.index == index && (id.is_empty() || call.id.is_empty() || call.id == id)
+            }),
+            None if name.is_empty() => self.calls.len().checked_sub(1),
+            None => None,
+        };
+        if known.is_none() && self.calls.len() < MAX_CALLS {
+            self.calls.push(Called {
+                index,
+                ..Called::default()
+            });
+        }
+        let place = known.or_else(|| self.calls.len().checked_sub(1));
+        let Some(call) = place.and_then(|place| self.calls.get_mut(place)) else {
+            return;
+        };
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        call.arguments.push_str(&part(function, "arguments"));
+        if let Some(extra) = piece.get("extra_content") {
+            call.extra = Some(extra.clone());
+        }
+    }
+}
+
+impl Called {
+    fn whole(self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("id".to_owned(), json!(self.id));
+        fields.insert(
+            "function".to_owned(),
+            json!({ "name": self.name, "arguments": self.arguments }),
+        );
+        if let Some(extra) = self.extra {
+            fields.insert("extra_content".to_owned(), extra);
+        }
+        Value::Object(fields)
+    }
+}

@@ -1,0 +1,117 @@
+//! What a refusal says of functions: that the endpoint takes none, or not these.
+
+use crate::Ask;
+
+/// How functions were refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The endpoint, or its model, takes none.
+    Always,
+    /// It does not take what this ask has of them.
+    Once,
+}
+
+impl Refusal {
+    /// What a refusal says of the ask's functions, if it speaks of them.
+    pub(super) fn of_functions(status: u16, refusal: &str, ask: &Ask) -> Option<Self> {
+        const ABOUT: &[&str] = &["tool", "function", "template", "jinja"];
+        const NEVER: &[&str] = &[
+            "support",
+            "enable",
+            "require",
+            "unknown",
+            "unrecogni",
+            "unexpected",
+            "extra",
+            "not permitted",
+            "not allowed",
+            "template",
+            "jinja",
+        ];
+        const ABOUT_THESE: &[&str] = &["schema", "parameters", "tools[", "tools.", "messages"];
+        let refusal = refusal.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| refusal.contains(word));
+        let speaks = match status {
+            400 | 422 => says(ABOUT),
+            500.. => Self::hides_in_failure(status, &refusal),
+            _ => false,
+        };
+        let mut names = ask.functions.iter().map(|it| it.name.to_lowercase());
+        let these = says(ABOUT_THESE) || names.any(|name| refusal.contains(&name));
+        speaks.then_some(if says(NEVER) && !these {
+            Self::Always
+        } else {
+            Self::Once
+        })
+    }
+
+    /// Whether a failure of the server is a refusal: some local servers fail when the template of
+    /// their model has no place for functions.
+    pub(super) fn hides_in_failure(status: u16, body: &str) -> bool {
+        let body = body.to_lowercase();
+        let speaks = ["tools", "tool_", "tool call", "template", "jinja"]
+            .iter()
+            .any(|word| body.contains(word));
+        status >= 500 && speaks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Function;
+
+    #[test]
+    fn what_is_refused_is_told_apart() {
+        let ask = Ask {
+            functions: vec![Function {
+                name: "look_up".to_owned(),
+                ..Function::default()
+            }],
+            ..Ask::default()
+        };
+        let cases = [
+            (
+                400,
+                "registry/gemma does not support tools",
+                Some(Refusal::Always),
+            ),
+            (
+                500,
+                "tools param requires --jinja flag",
+                Some(Refusal::Always),
+            ),
+            (
+                400,
+                "\"auto\" tool choice requires --enable-auto-tool-choice",
+                Some(Refusal::Always),
+            ),
+            (
+                422,
+                "loc: body, tools: extra fields not permitted",
+                Some(Refusal::Always),
+            ),
+            (
+                400,
+                "Invalid schema for function 'look_up': unsupported",
+                Some(Refusal::Once),
+            ),
+            (
+                400,
+                "tools[0].function.name: unexpected characters",
+                Some(Refusal::Once),
+            ),
+            (
+                400,
+                "an assistant message with 'tool_calls' must be followed",
+                Some(Refusal::Once),
+            ),
+            (400, "the context is too long", None),
+            (500, "the function timed out", None),
+            (401, "no tools for you", None),
+        ];
+        for (status, text, meant) in cases {
+            assert_eq!(Refusal::of_functions(status, text, &ask), meant, "{text}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What the tests from outside can't see: names.
+
+use serde_json::json;
+
+use super::calls::checked;
+use crate::{Ask, Function, FunctionCall};
+
+fn named(names: &[&str], called: &str) -> Option<String> {
+    let function = |name: &&str| Function {
+        name: (*name).to_owned(),
+        ..Function::default()
+    };
+    let ask = Ask {
+        functions: names.iter().map(function).collect(),
+        ..Ask::default()
+    };
+    let call = FunctionCall {
+        name: called.to_owned(),
+        arguments: json!({}),
+        ..FunctionCall::default()
+    };
+    checked(vec![call], &ask).0.pop().map(|call| call.name)
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_known_if_only_one_is_meant() {
+    let names = ["files__read", "files__write", "web__read", "echo"];
+    let cases = [
+        ("files__read", Some("files__read")),
+        ("Files.Read", Some("files__read")),
+        ("write", Some("files__write")),
+        ("functions.echo", Some("echo")),
+        ("read", None),
+        ("files", None),
+        ("ec", None),
+        ("", None),
+        ("delete", None),
+    ];
+    for (called, meant) in cases {
+        assert_eq!(named(&names, called).as_deref(), meant, "{called}");
+    }
+    // The exact name comes first, whatever else it resembles.
+    assert_eq!(named(&["read", "READ"], "READ").as_deref(), Some("READ"));
+}

@@ -1,0 +1,370 @@
+//! Replies that come as streams: whole however they are cut, and refused when they are not whole.
+
+use std::sync::Mutex;
+
+use deliberate_thinker::{
+    Finish, HttpSettings, Piece, Reply, ThinkError, Thinker, ask_turn_streaming,
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
+
+use crate::{
+    mock::{Kind, bodies, quick, server},
+    support::{acting, call, later},
+};
+
+const STREAMING: [Kind; 2] = [Kind::OpenAi, Kind::Anthropic];
+
+fn events(data: &[Value]) -> String {
+    let lines = data.iter().map(|it| format!("event: e\ndata: {it}\n\n"));
+    lines.collect()
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is written in place is read more easily"
+)]
+fn chunk(delta: Value, finish: Option<&str>) -> Value {
+    json!({ "model": "m-1", "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] })
+}
+
+/// A stream that says «Grüß dich» and calls twice.
+fn stream(kind: Kind) -> String {
+    if kind == Kind::Anthropic {
+        return events(&[
+            json!({ "type": "message_start", "message": { "model": "m-1", "content": [], "usage": { "input_tokens": 1000, "output_tokens": 1 } } }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+            json!({ "type": "ping" }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Grüß " } }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "dich" } }),
+            json!({ "type": "content_block_stop", "index": 0 }),
+            json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "tool_use", "id": "x1", "name": "look_up", "input": {} } }),
+            json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": "{\"text\":" } }),
+            json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": " \"ü\"}" } }),
+            json!({ "type": "content_block_start", "index": 2, "content_block": { "type": "tool_use", "id": "x2", "name": "weather__today", "input": {} } }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 500 } }),
+            json!({ "type": "message_stop" }),
+        ]);
+    }
+    let called = |index: u64, id: &str, name: &str, arguments: &str| json!({ "tool_calls": [{ "index": index, "id": id, "function": { "name": name, "arguments": arguments } }] });
+    let more = |index: u64, arguments: &str| json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] });
+    let mut all = events(&[
+        chunk(json!({ "role": "assistant", "content": "Grüß " }), None),
+        chunk(json!({ "content": "dich" }), None),
+        chunk(called(0, "x1", "look_up", ""), None),
+        chunk(more(0, "{\"text\":"), None),
+        chunk(called(1, "x2", "weather__today", "{}"), None),
+        chunk(more(0, " \"ü\"}"), None),
+        chunk(json!({}), Some("tool_calls")),
+        json!({ "choices": [], "usage": { "prompt_tokens": 1000, "completion_tokens": 500 } }),
+    ]);
+    all.push_str("data: [DONE]\n\n");
+    all
+}
+
+fn whole() -> Reply {
+    Reply {
+        text: "Grüß dich".to_owned(),
+        model: Some("m-1".to_owned()),
+        usage: deliberate_thinker::Usage {
+            prompt_tokens: 1000,
+            completion_tokens: 500,
+            cost_usd: Some(0.002),
+        },
+        calls: vec![
+            call("x1", "look_up", json!({ "text": "ü" })),
+            call("x2", "weather__today", json!({})),
+        ],
+        ..Reply::default()
+    }
+}
+
+fn sse(body: impl Into<Vec<u8>>) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_raw(body, "text/event-stream; charset=utf-8")
+}
+
+async fn streamed(thinker: &dyn Thinker) -> (Result<Reply, ThinkError>, String) {
+    let heard = Mutex::new(String::new());
+    let reply = thinker
+        .think_streaming(&acting(), later(), &|piece| {
+            if let Piece::Text(text) = piece {
+                heard.lock().unwrap().push_str(&text);
+            }
+        })
+        .await;
+    (reply, heard.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn a_stream_becomes_the_reply_it_would_have_been() {
+    for kind in STREAMING {
+        let server = server(vec![sse(stream(kind))]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        let (reply, heard) = streamed(thinker.as_ref()).await;
+        assert_eq!(reply, Ok(whole()), "{kind:?}");
+        assert_eq!(heard, "Grüß dich");
+        let sent = bodies(&server, kind.path()).await.remove(0);
+        assert_eq!(sent["stream"], true);
+        if kind == Kind::OpenAi {
+            assert_eq!(sent["stream_options"], json!({ "include_usage": true }));
+        }
+    }
+}
+
+/// A server that sends the stream to each who asks, cut at one more byte each time.
+async fn cutting(stream: String) -> (String, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}", listener.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        for cut in 0..=stream.len() {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.set_nodelay(true).unwrap();
+            let mut request = Vec::new();
+            let mut buffer = [0; 4096];
+            // The body of the request is one JSON object; it is whole when its length is there.
+            while !is_whole(&request) {
+                let read = socket.read(&mut buffer).await.unwrap();
+                request.extend_from_slice(&buffer[..read]);
+            }
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            socket.write_all(head.as_bytes()).await.unwrap();
+            let (first, second) = stream.as_bytes().split_at(cut);
+            socket.write_all(first).await.unwrap();
+            tokio::task::yield_now().await;
+            socket.write_all(second).await.unwrap();
+        }
+    });
+    (uri, served)
+}
+
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.parse::<usize>().unwrap())
+    });
+    length.is_some_and(|length| body.len() >= length)
+}
+
+#[tokio::test]
+async fn a_stream_may_be_cut_anywhere() {
+    for kind in STREAMING {
+        let stream = stream(kind);
+        let length = stream.len();
+        let (uri, served) = cutting(stream).await;
+        let thinker = kind.at(&uri, quick());
+        for cut in 0..=length {
+            let (reply, heard) = streamed(thinker.as_ref()).await;
+            assert_eq!(reply, Ok(whole()), "{kind:?} cut at {cut}");
+            assert_eq!(heard, "Grüß dich");
+        }
+        served.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_early_is_an_error() {
+    for kind in STREAMING {
+        let stream = stream(kind);
+        // Up to the event that says why it ended.
+        let end = stream
+            .find("tool_calls\"}]")
+            .or(stream.find("\"stop_reason\""))
+            .unwrap();
+        for cut in [0, 10, end / 2, end] {
+            let early = stream
+                .get(..stream.floor_char_boundary(cut))
+                .unwrap()
+                .to_owned();
+            let server = server(vec![sse(early)]).await;
+            let thinker = kind.at(&server.uri(), quick());
+            let (reply, _) = streamed(thinker.as_ref()).await;
+            let error = reply.unwrap_err();
+            assert_eq!(
+                error.code(),
+                "ProviderUnavailable",
+                "{kind:?} {cut} {error}"
+            );
+        }
+        // The last words are missing, but not the reason.
+        let without_last = stream
+            .strip_suffix("data: [DONE]\n\n")
+            .or(stream.strip_suffix("event: e\ndata: {\"type\":\"message_stop\"}\n\n"))
+            .unwrap();
+        let server = server(vec![sse(without_last)]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+    }
+}
+
+#[tokio::test]
+async fn hostile_streams_end_in_errors() {
+    let flood = "data: {\"choices\": [{\"delta\": {\"content\": \"xxxxxxxxxxxxxxxx\"}}]}\n\n"
+        .repeat(600_000);
+    let cases = [
+        ("data: not json\n\n".to_owned(), "ProviderUnavailable"),
+        (
+            format!("data: {}", "x".repeat(2_000_000)),
+            "InvalidResponse",
+        ),
+        (flood, "InvalidResponse"),
+        (
+            events(&[
+                json!({ "type": "error", "error": { "type": "overloaded_error", "message": "busy", "code": 503 } }),
+            ]),
+            "ApiError",
+        ),
+        (
+            events(&[
+                json!([1]),
+                json!(null),
+                json!("x"),
+                json!({ "choices": {} , "type": 7 }),
+            ]),
+            "ProviderUnavailable",
+        ),
+    ];
+    for kind in STREAMING {
+        for (body, code) in &cases {
+            let server = server(vec![sse(body.as_bytes())]).await;
+            let thinker = kind.at(&server.uri(), quick());
+            let (reply, _) = streamed(thinker.as_ref()).await;
+            let start: String = body.chars().take(60).collect();
+            assert_eq!(reply.unwrap_err().code(), *code, "{kind:?} {start}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_calls_of_one_index_are_told_apart_by_their_ids() {
+    let called = |id: &str| {
+        chunk(
+            json!({ "tool_calls": [{ "index": 0, "id": id, "function": { "name": "look_up", "arguments": "{}" } }] }),
+            None,
+        )
+    };
+    let whole = json!({ "tool_calls": [{ "id": "c", "function": { "name": "look_up", "arguments": { "text": "x" } } }] });
+    let body = events(&[called("a"), called("b"), chunk(whole, Some("stop"))]);
+    let server = server(vec![sse(body)]).await;
+    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    let reply = streamed(thinker.as_ref()).await.0.unwrap();
+    assert_eq!(
+        reply.calls,
+        [
+            call("a", "look_up", json!({})),
+            call("b", "look_up", json!({})),
+            call("c", "look_up", json!({ "text": "x" })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn who_does_not_stream_is_read_whole() {
+    for kind in STREAMING {
+        let server = server(vec![kind.saying("hi")]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        let (reply, heard) = streamed(thinker.as_ref()).await;
+        assert_eq!(reply.unwrap().text, "hi");
+        assert_eq!(heard, "hi");
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_stream_of_its_own_tells_all_at_once() {
+    let server = server(vec![Kind::Langbase.saying("hi")]).await;
+    let thinker = Kind::Langbase.at(&server.uri(), quick());
+    assert_eq!(streamed(thinker.as_ref()).await.1, "hi");
+}
+
+#[tokio::test]
+async fn the_cost_of_a_stream_is_not_asked_for_where_that_is_refused() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(|request: &Request| {
+            let body: Value = request.body_json().unwrap();
+            if body.get("stream_options").is_some() {
+                let error = json!({ "error": { "message": "unknown field stream_options" } });
+                ResponseTemplate::new(400).set_body_json(error)
+            } else {
+                sse(stream(Kind::OpenAi))
+            }
+        })
+        .mount(&server)
+        .await;
+    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+    assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+    assert_eq!(bodies(&server, Kind::OpenAi.path()).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_failure_before_the_stream_is_tried_again() {
+    for kind in STREAMING {
+        let server = server(vec![ResponseTemplate::new(503), sse(stream(kind))]).await;
+        let thinker = kind.at(&server.uri(), quick());
+        assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_streamed_and_told_anew_when_it_is_asked_again() {
+    let bad = events(&[chunk(
+        json!({ "content": "Hm", "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "fly", "arguments": "{}" } }] }),
+        Some("tool_calls"),
+    )]);
+    let server = server(vec![sse(bad), sse(stream(Kind::OpenAi))]).await;
+    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    let heard = Mutex::new(Vec::new());
+    let turn = ask_turn_streaming(thinker.as_ref(), acting(), later(), &|piece| {
+        heard.lock().unwrap().push(piece);
+    })
+    .await
+    .unwrap();
+    assert_eq!(turn.value.calls, whole().calls);
+    assert_eq!(turn.replies.len(), 2);
+    let text = |text: &str| Piece::Text(text.to_owned());
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [text("Hm"), Piece::Again, text("Grüß "), text("dich")]
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}", listener.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n";
+        socket.write_all(head.as_bytes()).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let silent = HttpSettings {
+        request_timeout: std::time::Duration::from_millis(200),
+        ..quick()
+    };
+    let thinker = Kind::OpenAi.at(&uri, silent);
+    let error = streamed(thinker.as_ref()).await.0.unwrap_err();
+    assert_eq!(error.code(), "Timeout");
+    served.abort();
+}
+
+#[tokio::test]
+async fn the_reason_of_the_end_is_told() {
+    let body = events(&[chunk(json!({ "content": "cut" }), Some("length"))]);
+    let server = server(vec![sse(body)]).await;
+    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    assert_eq!(
+        streamed(thinker.as_ref()).await.0.unwrap().finish,
+        Finish::Length
+    );
+}

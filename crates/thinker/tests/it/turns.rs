@@ -1,0 +1,315 @@
+//! One turn in words: how it is asked, how it is read, and what is asked for again.
+
+use std::collections::BTreeMap;
+
+use deliberate_thinker::{
+    ClientDriven, Finish, FunctionCall, MOST_CALLS, Message, Reply, ThinkError, Turn, ask_for,
+    ask_turn, ask_turn_streaming,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Script, Step, acted, acting, ask, call, later, reply, step};
+
+async fn turn(said: &str) -> Turn {
+    let script = Script::saying(&[said]);
+    ask_turn(&script, acting(), later()).await.unwrap().value
+}
+
+fn answer(text: &str) -> Turn {
+    Turn {
+        text: text.to_owned(),
+        calls: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn who_knows_no_functions_is_told_of_them_in_words() {
+    let script = Script::saying(&[r#"{"calls": [], "answer": "Rain."}"#]);
+    let turn = ask_turn(&script, acted(), later()).await.unwrap();
+    assert_eq!(turn.value, answer("Rain."));
+    assert!(turn.replies[0].described);
+    let asked = script.asked().remove(0);
+    assert_eq!(asked.functions, []);
+    insta::assert_snapshot!(asked.system);
+    insta::assert_json_snapshot!(asked.messages);
+    insta::assert_json_snapshot!(asked.schema);
+}
+
+#[tokio::test]
+async fn calls_are_read_in_the_forms_models_write_them() {
+    let wanted = [call("call_1", "look_up", json!({ "text": "x" }))];
+    let forms = [
+        r#"{"calls": [{"name": "look_up", "arguments": {"text": "x"}}], "answer": ""}"#,
+        r#"```json
+{"calls": {"name": "look_up", "arguments": "{\"text\": \"x\"}"}}
+```"#,
+        r#"{"name": "look_up", "arguments": {"text": "x"}}"#,
+        r#"{"tool_calls": [{"type": "function", "function": {"name": "look_up", "arguments": "{\"text\": \"x\"}"}}]}"#,
+        r#"[{"name": "Look-Up", "args": {"text": "x"}}]"#,
+        r#"<think>hm</think>I will. {"calls": [{"name": "functions.look_up", "parameters": [{"text": "x"}]}]}"#,
+        r#"{"calls": [{"name": "look", "arguments": {'text': 'x',}}]}"#,
+    ];
+    for form in forms {
+        assert_eq!(turn(form).await.calls, wanted, "{form}");
+    }
+    let none = turn(r#"{"calls": [{"name": "today"}], "answer": null}"#).await;
+    assert_eq!(none.calls, [call("call_1", "weather__today", json!({}))]);
+}
+
+#[tokio::test]
+async fn answers_are_read_in_the_forms_models_write_them() {
+    for form in [
+        r#"{"calls": [], "answer": "Rain."}"#,
+        r#"{"answer": "Rain."}"#,
+        "Rain.",
+        "\"Rain.\"",
+        r#"{"calls": null, "answer": " Rain. "}"#,
+    ] {
+        assert_eq!(turn(form).await, answer("Rain."), "{form}");
+    }
+    // An object that was not put into its place.
+    let script = Script::saying(&[r#"{"thought": "wet", "confidence": 90}"#]);
+    let mut wants_object = acting();
+    wants_object.schema = ask().schema;
+    let turn = ask_turn(&script, wants_object, later()).await.unwrap();
+    assert_eq!(
+        serde_json::from_str::<Step>(&turn.value.text).unwrap(),
+        step("wet", 90)
+    );
+    let schema = &script.asked()[0].schema;
+    assert_eq!(schema["properties"]["answer"], ask().schema);
+    assert_eq!(schema["required"], json!(["calls"]));
+}
+
+#[tokio::test]
+async fn what_is_said_to_a_call_is_kept() {
+    let said = turn(r#"{"calls": [{"name": "look_up", "arguments": {}}], "answer": "So."}"#).await;
+    assert_eq!(said.text, "So.");
+    assert_eq!(
+        said.message(),
+        Message::calling("So.", vec![call("call_1", "look_up", json!({}))])
+    );
+}
+
+#[tokio::test]
+async fn a_turn_that_cannot_be_used_is_asked_for_once_more() {
+    let cases = [
+        (
+            r#"{"calls": [{"name": "fly", "arguments": {}}]}"#,
+            "there is no function \"fly\"; there are look_up, weather__today",
+        ),
+        (
+            r#"{"calls": [{"name": "look_up", "arguments": 7}]}"#,
+            "the arguments of look_up are not one JSON object",
+        ),
+        (
+            r#"{"calls": [{"name": "look_up", "arguments": {"text": "x"#,
+            "it ends in the middle",
+        ),
+        (
+            r#"{"calls": [], "answer": ""}"#,
+            "it neither calls a function nor answers",
+        ),
+        ("", "it is empty"),
+    ];
+    for (bad, why) in cases {
+        let script = Script::saying(&[bad, "Rain."]);
+        let turn = ask_turn(&script, acting(), later()).await.unwrap();
+        assert_eq!(turn.value, answer("Rain."), "{bad}");
+        assert_eq!(turn.replies.len(), 2);
+        let again = script.asked().remove(1);
+        assert_eq!(again.key, "act/again");
+        let told = &again.messages.last().unwrap().text;
+        assert!(told.contains(why), "{told}");
+
+        let script = Script::saying(&[bad, bad]);
+        let failed = ask_turn(&script, acting(), later()).await.unwrap_err();
+        assert_eq!(failed.error.code(), "InvalidResponse", "{bad}");
+        assert_eq!(failed.replies.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn the_second_time_what_is_good_is_taken() {
+    let half = r#"{"calls": [{"name": "look_up", "arguments": {}}, {"name": "fly"}]}"#;
+    let script = Script::saying(&[half, half]);
+    let turn = ask_turn(&script, acting(), later()).await.unwrap();
+    assert_eq!(turn.value.calls, [call("call_1", "look_up", json!({}))]);
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_asked_again() {
+    let script = Script::new([Ok(Reply {
+        finish: Finish::Refusal,
+        ..reply("no")
+    })]);
+    let failed = ask_turn(&script, acting(), later()).await.unwrap_err();
+    assert_eq!(failed.error.code(), "InvalidResponse");
+}
+
+#[tokio::test]
+async fn ids_are_made_up_and_never_taken_twice() {
+    let one = json!({ "name": "look_up", "arguments": {} });
+    let same = json!({ "id": "a1", "name": "look_up", "arguments": {} });
+    let odd = json!({ "id": "a b\n", "name": "look_up", "arguments": {} });
+    let said = json!({ "calls": [one, same, same, odd] }).to_string();
+    let script = Script::saying(&[&said, &said]);
+    let ids = async |ask| {
+        let turn = ask_turn(&script, ask, later()).await.unwrap().value;
+        let ids = turn.calls.into_iter().map(|call| call.id);
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(ids(acting()).await, ["call_1", "a1", "a1_2", "call_4"]);
+    assert_eq!(ids(acted()).await, ["call_3", "a1_2", "a1_3", "call_6"]);
+}
+
+#[tokio::test]
+async fn too_many_calls_are_cut() {
+    let one = json!({ "name": "look_up", "arguments": {} });
+    let said = json!({ "calls": vec![one; 1_000] }).to_string();
+    assert_eq!(turn(&said).await.calls.len(), MOST_CALLS);
+}
+
+#[tokio::test]
+async fn who_has_to_answer_now_can_call_nothing() {
+    let mut now = acted();
+    now.answer_now = true;
+    let script = Script::saying(&[r#"{"answer": "Rain."}"#]);
+    let turn = ask_turn(&script, now, later()).await.unwrap();
+    assert_eq!(turn.value, answer("Rain."));
+    let asked = script.asked().remove(0);
+    assert!(asked.system.contains("Answer now"), "{}", asked.system);
+    assert!(!asked.system.contains("look_up"), "{}", asked.system);
+    assert_eq!(asked.schema["required"], json!(["answer"]));
+}
+
+#[tokio::test]
+async fn a_typed_answer_can_follow_a_conversation_with_calls() {
+    let mut typed = acted();
+    typed.functions.clear();
+    typed.schema = ask().schema;
+    let thinker = ClientDriven::default();
+    let failed = ask_for::<Step>(&thinker, typed, None, later())
+        .await
+        .unwrap_err();
+    assert_eq!(failed.error, ThinkError::Pending);
+    let pending = thinker.pending().remove(0);
+    assert_eq!(pending.schema, ask().schema);
+    assert!(
+        pending
+            .messages
+            .iter()
+            .all(|it| it.calls.is_empty() && it.results.is_empty())
+    );
+    assert!(pending.messages[2].text.contains("found x"));
+}
+
+#[tokio::test]
+async fn the_client_takes_its_turn_between_two_runs() {
+    let thinker = ClientDriven::default();
+    let failed = ask_turn(&thinker, acting(), later()).await.unwrap_err();
+    assert_eq!(failed.error, ThinkError::Pending);
+    let pending = thinker.pending().remove(0);
+    assert_eq!(pending.key, "act");
+    assert!(
+        pending.system.contains("## weather__today"),
+        "{}",
+        pending.system
+    );
+
+    let said = r#"{"calls": [{"name": "look_up", "arguments": {"text": "x"}}], "answer": ""}"#;
+    let replies = BTreeMap::from([("act".to_owned(), said.to_owned())]);
+    for _ in 0..2 {
+        let thinker = ClientDriven::new(replies.clone());
+        let turn = ask_turn(&thinker, acting(), later()).await.unwrap().value;
+        assert_eq!(
+            turn.calls,
+            [call("call_1", "look_up", json!({ "text": "x" }))]
+        );
+    }
+}
+
+#[tokio::test]
+async fn of_who_is_asked_in_words_the_answer_is_told_at_its_end() {
+    let heard = std::sync::Mutex::new(Vec::new());
+    let script = Script::saying(&[r#"{"calls": 1}"#, r#"{"answer": "Rain."}"#]);
+    ask_turn_streaming(&script, acting(), later(), &|piece| {
+        heard.lock().unwrap().push(format!("{piece:?}"));
+    })
+    .await
+    .unwrap();
+    assert_eq!(*heard.lock().unwrap(), ["Again", "Text(\"Rain.\")"]);
+}
+
+#[test]
+fn what_was_stored_before_there_were_functions_is_read() {
+    let stored = json!({ "role": "user", "text": "x" });
+    let message: Message = serde_json::from_value(stored.clone()).unwrap();
+    assert_eq!(message, Message::user("x"));
+    assert_eq!(serde_json::to_value(&message).unwrap(), stored);
+    let mut before = serde_json::to_value(ask()).unwrap();
+    assert_eq!(before.get("functions"), None);
+    assert_eq!(before.get("answer_now"), None);
+    before["plain_text"] = json!("is_refused");
+    assert_eq!(
+        serde_json::from_value::<deliberate_thinker::Ask>(before).unwrap(),
+        ask()
+    );
+    let whole = serde_json::to_value(acted()).unwrap();
+    assert_eq!(
+        serde_json::from_value::<deliberate_thinker::Ask>(whole).unwrap(),
+        acted()
+    );
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[ -~ü\\n\\t]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-z]{1,6}", inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever arguments a model writes as an object reach the function unchanged.
+    #[test]
+    fn arguments_come_as_they_were_written(
+        members in proptest::collection::btree_map("[a-z]{1,6}", json_value(), 0..4),
+    ) {
+        let arguments = Value::Object(members.into_iter().collect());
+        let said = json!({ "calls": [{ "name": "look_up", "arguments": arguments }] }).to_string();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let turn = runtime.block_on(turn(&said));
+        prop_assert_eq!(turn.calls, [call("call_1", "look_up", arguments)]);
+    }
+
+    /// Whatever is said, what comes out can be run: functions that are there, with objects, each
+    /// with an id of its own.
+    #[test]
+    fn what_is_called_can_be_run(said in prop_oneof![
+        any::<String>(),
+        json_value().prop_map(|value| value.to_string()),
+        json_value().prop_map(|value| json!({ "calls": [value, { "name": value, "arguments": value }, { "name": "look_up", "id": "x", "arguments": value }] }).to_string()),
+    ]) {
+        let script = Script::saying(&[&said, &said]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let turn = runtime.block_on(ask_turn(&script, acting(), later()));
+        let Ok(turn) = turn else { return Ok(()) };
+        let calls: Vec<FunctionCall> = turn.value.calls;
+        let known = |name: &str| acting().functions.iter().any(|it| it.name == name);
+        for call in &calls {
+            prop_assert!(call.arguments.is_object() && known(&call.name));
+        }
+        let ids: std::collections::BTreeSet<_> = calls.iter().map(|call| &call.id).collect();
+        prop_assert_eq!(ids.len(), calls.len());
+    }
+}
