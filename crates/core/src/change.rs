@@ -1,6 +1,7 @@
 //! What a call changes. A tool returns its changes; the store makes them true all together,
 //! with the record of the call, or not at all.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 
 /// One change to what is remembered. Changes are made in the order given, so a session comes
 /// before its thoughts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
     /// A session begins.
     AddSession(Session),
@@ -147,7 +148,8 @@ pub enum Change {
     },
     /// A run and its events are deleted.
     DeleteRun(RunId),
-    /// A setting of the prompt engine is another one, or none. Refused if there would be too many.
+    /// Something that is kept under a name (a setting of the prompt engine, the pins of a server's
+    /// tools) is another one, or none. Refused if there would be too many.
     SetState {
         /// Its name.
         key: String,
@@ -161,7 +163,7 @@ pub enum Change {
 }
 
 /// What changes in a node.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeMarks {
     /// Its quality.
     pub score: Option<Score>,
@@ -174,7 +176,7 @@ pub struct NodeMarks {
 }
 
 /// What a call saw and relies on. Models take their time, and others work meanwhile.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Requirement {
     /// The branch is open and not set aside.
     OpenBranch(BranchId),

@@ -199,8 +199,10 @@ pub trait Store: Send + Sync {
     /// highest is free again once its run is deleted.
     fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64>;
 
-    /// What was set in the prompt engine. No more is kept than [`Page::MOST`].
-    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>>;
+    /// What was set under these names, or under any if there are none. No more is kept than
+    /// [`Page::MOST`].
+    fn engine_state<'a>(&'a self, names: &'a [&'a str])
+    -> StoreFuture<'a, BTreeMap<String, Value>>;
 
     /// How much each tool was used, by calls not older than this; the most used first.
     fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>>;

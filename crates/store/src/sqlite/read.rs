@@ -354,8 +354,11 @@ impl Store for SqliteStore {
         Box::pin(runs::last_number(self, base))
     }
 
-    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>> {
-        Box::pin(runs::engine_state(self))
+    fn engine_state<'a>(
+        &'a self,
+        names: &'a [&'a str],
+    ) -> StoreFuture<'a, BTreeMap<String, Value>> {
+        Box::pin(runs::engine_state(self, names))
     }
 
     fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>> {

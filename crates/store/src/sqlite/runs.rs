@@ -139,9 +139,14 @@ pub(super) async fn last_number(store: &SqliteStore, base: &str) -> Result<i64, 
 
 pub(super) async fn engine_state(
     store: &SqliteStore,
+    names: &[&str],
 ) -> Result<BTreeMap<String, Value>, StoreError> {
-    let statement =
-        sqlx::query("SELECT key, value FROM engine_state ORDER BY key LIMIT $1").bind(Page::MOST);
+    let statement = sqlx::query(
+        "SELECT key, value FROM engine_state \
+         WHERE $1 = '[]' OR key IN (SELECT value FROM json_each($1)) ORDER BY key LIMIT $2",
+    )
+    .bind(Value::from(names).to_string())
+    .bind(Page::MOST);
     let rows: Vec<Setting> = store.rows(statement).await?;
     Ok(rows.into_iter().map(|it| (it.key, it.value)).collect())
 }
