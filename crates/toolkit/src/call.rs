@@ -7,17 +7,22 @@ use std::{
 
 use deliberate_core::Timestamp;
 use deliberate_store::Store;
-use deliberate_thinker::{Ask, ClientDriven, Reply, ThinkError, Thinker, ask_for};
+use deliberate_thinker::{
+    Ask, ClientDriven, Failed, Reply, ThinkError, Thinker, Turn, ask_for, ask_turn,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::{sync::OnceCell, time::Instant};
+use tokio::{
+    sync::{Mutex as AsyncMutex, OnceCell},
+    time::Instant,
+};
 use tracing::{Instrument as _, Span};
 
 use crate::{
-    Caller, Event, Issue, Parts, Progress, Running, ToolError,
+    Caller, Event, Issue, Parts, Progress, Running, ToolError, Waits,
     bill::{Bill, note_answer, span, total},
     event::Listeners,
-    held::Doing,
+    held::{Doing, Stage},
     record::Records,
     registry::Entries,
 };
@@ -39,6 +44,7 @@ pub(crate) struct Whole {
     pub(crate) tool: &'static str,
     pub(crate) caller: Caller,
     doing: Doing,
+    stage: Arc<AsyncMutex<Stage>>,
     records: Arc<Records>,
     mind: OnceCell<Mind>,
     deadline: Instant,
@@ -62,6 +68,13 @@ enum Mind {
     Model(Arc<dyn Thinker>),
     /// The client, between calls.
     Client(Arc<ClientDriven>),
+}
+
+/// An ask that is under way.
+struct Asking<'c> {
+    thinker: &'c dyn Thinker,
+    span: Span,
+    at: Instant,
 }
 
 /// The progress told so far.
@@ -93,6 +106,7 @@ pub(crate) struct Scene {
     pub(crate) tool: &'static str,
     pub(crate) caller: Caller,
     pub(crate) doing: Doing,
+    pub(crate) stage: Arc<AsyncMutex<Stage>>,
     pub(crate) records: Arc<Records>,
 }
 
@@ -113,6 +127,7 @@ impl Call {
             tool: scene.tool,
             caller: scene.caller,
             doing: scene.doing,
+            stage: scene.stage,
             records: scene.records,
             mind: OnceCell::new_with(mind),
             deadline,
@@ -144,6 +159,7 @@ impl Call {
             tool: whole.tool,
             caller: whole.caller.clone(),
             doing: whole.doing.clone(),
+            stage: whole.stage.clone(),
             records: whole.records.clone(),
             mind: OnceCell::new_with(mind),
             deadline,
@@ -205,6 +221,24 @@ impl Call {
         ask: Ask,
         from_plain: Option<fn(String) -> T>,
     ) -> Result<Thinking<T>, ToolError> {
+        let (ask, asking) = self.asking(ask).await;
+        let answer = ask_for(asking.thinker, ask, from_plain, self.whole.deadline)
+            .instrument(asking.span.clone())
+            .await;
+        self.settled(&asking, answer)
+    }
+
+    /// The same for one turn of a conversation in which the model may call functions.
+    pub async fn think_turn(&self, ask: Ask) -> Result<Thinking<Turn>, ToolError> {
+        let (ask, asking) = self.asking(ask).await;
+        let answer = ask_turn(asking.thinker, ask, self.whole.deadline)
+            .instrument(asking.span.clone())
+            .await;
+        self.settled(&asking, answer)
+    }
+
+    /// The ask as the whole call knows it, and whom it goes to.
+    async fn asking(&self, ask: Ask) -> (Ask, Asking<'_>) {
         let ask = Ask {
             key: self.named(&ask.key),
             ..ask
@@ -214,19 +248,26 @@ impl Call {
             Mind::Model(model) => model.as_ref(),
             Mind::Client(client) => client.as_ref(),
         };
-        let asked = Instant::now();
         let span = match mind {
             Mind::Model(_) => span(thinker.name()),
             Mind::Client(_) => Span::none(),
         };
-        let answer = ask_for(thinker, ask, from_plain, self.whole.deadline)
-            .instrument(span.clone())
-            .await;
-        note_answer(&span, &answer);
+        let at = Instant::now();
+        (ask, Asking { thinker, span, at })
+    }
+
+    /// What came of an ask, once it is written down and charged.
+    fn settled<T>(
+        &self,
+        asking: &Asking<'_>,
+        answer: Result<deliberate_thinker::Answer<T>, Failed>,
+    ) -> Result<Thinking<T>, ToolError> {
+        note_answer(&asking.span, &answer);
+        let provider = asking.thinker.name();
         match answer {
             Ok(answer) => {
-                self.charge(|bill| bill.add(thinker.name(), &answer.replies));
-                self.asked(thinker.name(), asked, None, &answer.replies);
+                self.charge(|bill| bill.add(provider, &answer.replies));
+                self.asked(provider, asking.at, None, &answer.replies);
                 let thread = answer
                     .replies
                     .iter()
@@ -239,11 +280,11 @@ impl Call {
             }
             Err(failed) => {
                 self.charge(|bill| {
-                    bill.add(thinker.name(), &failed.replies);
-                    bill.add_unanswered(thinker.name(), &failed.error);
+                    bill.add(provider, &failed.replies);
+                    bill.add_unanswered(provider, &failed.error);
                 });
                 let code = failed.error.code();
-                self.asked(thinker.name(), asked, Some(code), &failed.replies);
+                self.asked(provider, asking.at, Some(code), &failed.replies);
                 Err(failed.error.into())
             }
         }
@@ -270,22 +311,23 @@ impl Call {
     /// `found`, or what an earlier run of this call found under the same key. A model that replies
     /// between two runs has seen what the first one found; by the second the world has moved on.
     pub fn keep<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
-        let mut notes = self
-            .whole
-            .notes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let key = self.named(key);
-        let earlier = notes
-            .get(&key)
-            .and_then(|note| serde_json::from_value(note.clone()).ok());
-        if let Some(earlier) = earlier {
+        if let Some(earlier) = self.kept(key) {
             return earlier;
         }
         if let Ok(note) = serde_json::to_value(&found) {
-            notes.insert(key, note);
+            let notes = self.whole.notes.lock();
+            let mut notes = notes.unwrap_or_else(PoisonError::into_inner);
+            notes.insert(self.named(key), note);
         }
         found
+    }
+
+    /// What an earlier run of this call found under that key.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let notes = self.whole.notes.lock();
+        let notes = notes.unwrap_or_else(PoisonError::into_inner);
+        let note = notes.get(&self.named(key))?;
+        T::deserialize(note).ok()
     }
 
     /// Whether a model can be asked during the call. If not, thinking suspends it.
@@ -296,6 +338,11 @@ impl Call {
     /// Whose call it is, as it is written down; nobody for whoever runs the program.
     pub fn owner(&self) -> Option<String> {
         self.whole.caller.principal.owner()
+    }
+
+    /// Whether someone waits for its answer.
+    pub fn waits(&self) -> Waits {
+        Waits(self.whole.stage.clone())
     }
 
     /// Ends when the client no longer wants the answer.

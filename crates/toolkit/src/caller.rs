@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use deliberate_thinker::Thinker;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Principal, TraceContext};
+use crate::{Again, Call, Principal, TraceContext};
 
 /// The side of a call that the transport brings: how to stop it, where its progress goes, and
 /// whether the client offers its own model.
@@ -24,6 +25,66 @@ pub struct Caller {
     pub trace: Option<TraceContext>,
     /// The revision of the protocol it speaks, for traces.
     pub protocol: Option<&'static str>,
+    /// What the client can be asked for, for calls that hand a question on.
+    pub client: ClientSide,
+    /// That the call is sent again, with what an answer of a guest asked for.
+    pub again: Option<Again>,
+}
+
+/// What a client can be asked for.
+#[derive(Clone, Default)]
+pub struct ClientSide {
+    /// Whether it speaks 2026-07-28 or later: it is asked by the answer to its call, not during it.
+    pub modern: bool,
+    /// Whether its user can be asked to fill in a form.
+    pub elicitation: bool,
+    /// Whether its user can be asked to open a page.
+    pub elicitation_url: bool,
+    /// Whether its model can be asked.
+    pub sampling: bool,
+    /// Whether it tells which folders are its own.
+    pub roots: bool,
+    /// The way to ask it during the call, where there is one.
+    pub requests: Option<Arc<dyn ClientRequests>>,
+}
+
+/// The way to ask a client during its call.
+pub trait ClientRequests: Send + Sync {
+    /// Sends a request of the protocol (`elicitation/create`, `sampling/createMessage`,
+    /// `roots/list`) and gives the result. If it is dropped, the client is told that nobody waits.
+    fn request(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, ClientRefused>>;
+}
+
+/// Why a client did not answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the client refused: {message}")]
+pub struct ClientRefused {
+    /// The JSON-RPC code.
+    pub code: i32,
+    /// What it said.
+    pub message: String,
+    /// What else it said.
+    pub data: Option<Value>,
+}
+
+impl Call {
+    /// What the client can be asked for. One that is asked by the answer to its call can't be by a
+    /// tool that is run by another: the answer is the other's.
+    pub fn client(&self) -> &ClientSide {
+        static NOBODY: ClientSide = ClientSide {
+            modern: false,
+            elicitation: false,
+            elicitation_url: false,
+            sampling: false,
+            roots: false,
+            requests: None,
+        };
+        let client = &self.whole.caller.client;
+        if client.modern && !self.prefix.is_empty() {
+            return &NOBODY;
+        }
+        client
+    }
 }
 
 /// How far a call has come. Numbers only grow.

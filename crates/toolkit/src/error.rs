@@ -9,6 +9,8 @@ use deliberate_thinker::ThinkError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::Far;
+
 /// Why a call has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -96,6 +98,12 @@ pub enum ToolError {
         /// The limit.
         limit_ms: u64,
     },
+    /// A call whose work is outside took too long: nobody knows how far it came.
+    #[error("the call was stopped after {limit_ms} ms, its limit")]
+    CutShort {
+        /// The limit.
+        limit_ms: u64,
+    },
     /// The client took the call back.
     #[error("the call was cancelled")]
     Cancelled,
@@ -121,6 +129,9 @@ pub enum ToolError {
         /// What to do next.
         hint: Option<String>,
     },
+    /// What another server, or the way to it, failed with.
+    #[error("{}", .0.message)]
+    Far(Box<Far>),
     /// A fault in the program.
     #[error("the tool failed because of a fault in the program; nothing was changed")]
     Internal,
@@ -185,11 +196,12 @@ impl ToolError {
             Self::WrongMode { .. } => "WrongMode",
             Self::Think(error) => error.code(),
             Self::Store(error) => error.code(),
-            Self::Timeout { .. } => "Timeout",
+            Self::Timeout { .. } | Self::CutShort { .. } => "Timeout",
             Self::Cancelled => "Cancelled",
             Self::Overloaded { .. } => "Overloaded",
             Self::Forbidden { .. } => "Forbidden",
             Self::Told { code, .. } => code,
+            Self::Far(far) => &far.code,
             Self::Internal => "Internal",
         }
     }
@@ -235,19 +247,23 @@ impl ToolError {
             Self::Think(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Timeout { .. } => "Call again, or ask for less at once.".to_owned(),
+            Self::CutShort { .. } => {
+                "It may have happened all the same: look before you call again.".to_owned()
+            }
             Self::Cancelled => return None,
             Self::Overloaded { .. } => "Call again in a moment.".to_owned(),
             Self::Forbidden { .. } => {
                 "Ask whoever runs this server to let your token use it.".to_owned()
             }
             Self::Told { hint, .. } => return hint.clone(),
+            Self::Far(far) => return far.hint.clone(),
             Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
         };
         Some(hint)
     }
 
-    /// The error as it is told beyond this machine. Where the database lies is for the log, and for
-    /// who runs the server.
+    /// The error as it is told beyond this machine. Where the database lies, and what another
+    /// server is started with, is for the log, and for who runs the server.
     pub fn outward(self) -> Self {
         match self {
             Self::Store(
@@ -263,6 +279,7 @@ impl ToolError {
                     hint: Some("`deliberate doctor` and the server's log say why.".to_owned()),
                 }
             }
+            Self::Far(far) => Self::Far(Box::new(far.outward())),
             error => error,
         }
     }
@@ -276,6 +293,9 @@ impl ToolError {
             }
             if let Self::Invalid(issues) = self {
                 fields.insert("issues".to_owned(), json!(issues));
+            }
+            if let Self::Far(far) = self {
+                fields.extend(far.more.clone());
             }
         }
         error

@@ -19,6 +19,7 @@ use crate::{
     TraceContext,
     bill::Bill,
     call::Journal,
+    guests::Called,
     held::{self, Hold, Kept},
     record::Begun,
     registry::{Action, Entry},
@@ -119,27 +120,27 @@ impl Registry {
         caller: Caller,
         hold: &Hold,
     ) -> Result<Answer, ToolError> {
-        let entry = self
-            .entry(name)
+        let called = self
+            .entries
+            .called(name, arguments, caller.again.as_ref())
             .inspect_err(|_| self.listeners.tell(Event::UnknownTool))?;
-        let span = span(entry.about.name, &caller);
-        self.call_entry(entry, arguments, caller, hold)
-            .instrument(span)
-            .await
+        let span = span(called.entry.about.name, &caller);
+        self.call_entry(called, caller, hold).instrument(span).await
     }
 
     async fn call_entry(
         &self,
-        entry: &Entry,
-        arguments: Value,
+        called: Called<'_>,
         caller: Caller,
         hold: &Hold,
     ) -> Result<Answer, ToolError> {
-        let begun = self.begin(entry.about.name, &arguments, &caller.principal);
-        let deadline = begun.instant + self.time_limit(entry);
-        let prepared = self.guarded(entry, deadline, async {
-            allowed(entry, &begun.principal)?;
-            self.prepare(entry, arguments, &begun.principal, hold).await
+        let entry = called.entry;
+        let begun = self.begin(entry.about.name, &called.arguments, &caller.principal);
+        let limit = self.limit(entry, &called.arguments, begun.instant);
+        let prepared = self.guarded(entry, limit, async {
+            called.allowed(&begun.principal)?;
+            self.prepare(entry, called.arguments, &begun.principal, hold)
+                .await
         });
         let prepared = tokio::select! {
             biased;
@@ -181,8 +182,8 @@ impl Registry {
             Action::Resume => match self.resumption(arguments, principal, hold).await? {
                 Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
                 Resumption::Goes { suspended, journal } => {
+                    // That they may make such a call was looked at when it was found.
                     let entry = self.entry(&suspended.tool_name)?;
-                    allowed(entry, principal)?;
                     let Action::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
                     };
@@ -198,20 +199,24 @@ impl Registry {
         }
     }
 
-    pub(crate) fn time_limit(&self, entry: &Entry) -> Duration {
-        let most = self.parts.bounds.call_time;
-        entry.about.limits.time.map_or(most, |own| own.min(most))
+    /// How long a call that began then may take.
+    pub(crate) fn limit(&self, entry: &Entry, arguments: &Value, begun: Instant) -> Limit {
+        let time = entry.time_limit(arguments, self.parts.bounds.call_time);
+        Limit {
+            time,
+            deadline: begun + time,
+        }
     }
 
-    /// Does `work` until the deadline; a panic in it is an error of this call alone.
+    /// Does `work` within its limit; a panic in it is an error of this call alone.
     pub(crate) async fn guarded<T>(
         &self,
         entry: &Entry,
-        deadline: Instant,
+        limit: Limit,
         work: impl Future<Output = Result<T, ToolError>>,
     ) -> Result<T, ToolError> {
         let caught = AssertUnwindSafe(work).catch_unwind();
-        match tokio::time::timeout_at(deadline, caught).await {
+        match tokio::time::timeout_at(limit.deadline, caught).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
                 let tool = entry.about.name;
@@ -219,9 +224,14 @@ impl Registry {
                 self.listeners.tell(Event::Panicked { tool });
                 Err(ToolError::Internal)
             }
-            Err(_) => Err(ToolError::Timeout {
-                limit_ms: u64::try_from(self.time_limit(entry).as_millis()).unwrap_or(u64::MAX),
-            }),
+            Err(_) => {
+                let limit_ms = u64::try_from(limit.time.as_millis()).unwrap_or(u64::MAX);
+                Err(if entry.may_run_again() {
+                    ToolError::Timeout { limit_ms }
+                } else {
+                    ToolError::CutShort { limit_ms }
+                })
+            }
         }
     }
 
@@ -351,6 +361,13 @@ impl Registry {
     }
 }
 
+/// How long a call may take, and until when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) time: Duration,
+    pub(crate) deadline: Instant,
+}
+
 /// Why a run came to no answer.
 pub(crate) struct Ending {
     pub(crate) error: ToolError,
@@ -397,16 +414,6 @@ fn span(tool: &'static str, caller: &Caller) -> Span {
         traceparent = trace.map(TraceContext::parent),
         tracestate = trace.and_then(TraceContext::state),
     )
-}
-
-/// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
-pub(crate) fn allowed(entry: &Entry, principal: &Principal) -> Result<(), ToolError> {
-    if matches!(entry.action, Action::Resume) || principal.scope.allows(entry.about.name) {
-        return Ok(());
-    }
-    Err(ToolError::Forbidden {
-        what: entry.about.name.to_owned(),
-    })
 }
 
 /// Never ends. A call that waits for another has no progress of its own yet; its numbers stay

@@ -4,7 +4,7 @@
 //! told meanwhile. A call that takes longer is kept in the store like a suspended one, runs on, and
 //! is told to its caller by an id under which the answer can be had, from this process or another.
 //! Whoever runs it says so again and again; if that ends, the call is run again from its start by
-//! the next who asks for it.
+//! the next who asks for it, or told as lost if its work was outside.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -14,7 +14,7 @@ use std::{
 
 use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex as AsyncMutex, watch},
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Answer, Caller, RESUME, Registry, ToolError};
+use crate::{Answer, Caller, Far, RESUME, Registry, ToolError};
 
 /// How long it is believed that a call runs, after someone said so.
 const BELIEVED: Duration = Duration::from_secs(20);
@@ -192,7 +192,7 @@ pub(crate) struct Hold {
     pub(crate) may_be_handed_over: bool,
     /// Ends the call.
     stop: CancellationToken,
-    pub(crate) stage: AsyncMutex<Stage>,
+    pub(crate) stage: Arc<AsyncMutex<Stage>>,
     pub(crate) doing: Doing,
 }
 
@@ -311,7 +311,7 @@ impl Registry {
         caller: Caller,
         patience: Duration,
     ) -> Result<Within, ToolError> {
-        if !self.entry(name).is_ok_and(|entry| entry.about.thinks) {
+        if !self.may_run_on(name, &caller) {
             let call = Box::pin(self.call(name, arguments, caller));
             return call.await.map(Within::Answered);
         }
@@ -361,6 +361,12 @@ impl Registry {
                 Handed::Ending => return work.await.map(Within::Answered),
             }
         }
+    }
+
+    /// Whether a caller may stop waiting for what is called by that name.
+    fn may_run_on(&self, name: &str, caller: &Caller) -> bool {
+        let called = self.entries.called(name, json!({}), caller.again.as_ref());
+        called.is_ok_and(|called| called.entry.may_run_on())
     }
 
     /// Keeps a running call in the store, so that it can be picked up.
@@ -482,6 +488,9 @@ pub(crate) fn believed_until(now: Timestamp) -> Timestamp {
 
 /// What is kept of a failure, to be told again.
 pub(crate) fn failure(error: &ToolError) -> Value {
+    if let ToolError::Far(far) = error {
+        return json!({ "far": far });
+    }
     json!({
         "code": error.code(),
         "message": error.to_string(),
@@ -491,6 +500,10 @@ pub(crate) fn failure(error: &ToolError) -> Value {
 
 /// A failure that was kept.
 pub(crate) fn told(outcome: &Value) -> ToolError {
+    let far = outcome.get("far").map(Far::deserialize);
+    if let Some(Ok(far)) = far {
+        return ToolError::Far(Box::new(far));
+    }
     let text = |key: &str| outcome.get(key).and_then(Value::as_str).map(str::to_owned);
     match (text("code"), text("message")) {
         (Some(code), Some(message)) => ToolError::Told {

@@ -1,6 +1,6 @@
 //! Calls that were left, as their owners see them: how they stand, and stopping them.
 
-use deliberate_core::{Change, SuspensionId, Timestamp};
+use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub enum Left {
     Running(String),
     /// It waits for replies.
     Waiting,
-    /// Whoever ran it died. Resuming it runs it again.
+    /// Whoever ran it died. Resuming it runs it again, or tells that it is lost.
     Abandoned,
     /// It is over.
     Ended(Result<Value, ToolError>),
@@ -62,11 +62,11 @@ impl Registry {
 
     /// Whether a call that was left is this one.
     pub fn is_call(&self, left: &LeftCall, tool: &str, arguments: &Value) -> bool {
-        let checked = || {
-            let entry = self.entry(tool).ok()?;
-            entry.check(arguments.clone()).ok()
+        let Ok(called) = self.entries.called(tool, arguments.clone(), None) else {
+            return false;
         };
-        left.tool == tool && checked().as_ref() == Some(&left.arguments)
+        left.tool == called.entry.about.name
+            && called.entry.check(called.arguments).as_ref() == Ok(&left.arguments)
     }
 
     /// Stops a call that was left, if it is not over.
@@ -86,5 +86,28 @@ impl Registry {
             Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Ends a call that nobody runs any more and that may not run again.
+    pub(crate) async fn give_up(&self, abandoned: &Suspension) -> Result<(), ToolError> {
+        let lost = Change::EndSuspension {
+            id: abandoned.id.clone(),
+            outcome: held::failure(&cut_off()),
+            failed: true,
+        };
+        match self.parts.store.commit(vec![lost]).await {
+            // Someone else was first.
+            Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What is told of a call that may not run again.
+fn cut_off() -> ToolError {
+    ToolError::Told {
+        code: "CutOff".to_owned(),
+        message: "the call was cut off while it ran; it may or may not have happened".to_owned(),
+        hint: Some("Look at what it was to do before you call again.".to_owned()),
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::{
     Answer, Call, Caller, Event, Outcome, RESUME, Registry, ToolError,
     call::{Journal, Scene},
-    gate::{Ending, Run, give_signs_of_life, signs_of_life},
+    gate::{Ending, Limit, Run, give_signs_of_life, signs_of_life},
     held::{Hold, Kept, Stage, Work, believed_until},
     record::Begun,
     tool::Ran,
@@ -39,7 +39,7 @@ enum Leg {
 
 /// What is known of the leg that runs.
 struct Now {
-    deadline: Instant,
+    limit: Limit,
     /// How often someone was asked before it began.
     asked: i64,
     /// Whether it was resumed with replies.
@@ -65,17 +65,21 @@ impl Registry {
     ) -> Result<Answer, ToolError> {
         let journal = run.journal.take();
         let mut now = Now {
-            deadline: begun.instant + self.time_limit(run.entry),
+            limit: self.limit(run.entry, &run.arguments, begun.instant),
             asked: 0,
             resumed: journal.is_some(),
             overtaken: 0,
         };
         note_work(&run, &begun, journal.as_ref(), hold).await;
-        let mut call = Call::new(self.scene(&begun, caller, hold), now.deadline, journal);
+        let mut call = Call::new(
+            self.scene(&begun, caller, hold),
+            now.limit.deadline,
+            journal,
+        );
         let mut signs = signs_of_life();
         loop {
             let leg = tokio::select! {
-                leg = self.run_leg(&run, &begun, &call, now.deadline, hold) => leg,
+                leg = self.run_leg(&run, &begun, &call, now.limit, hold) => leg,
                 () = give_signs_of_life(&call, &mut signs) => return Err(ToolError::Internal),
                 // It is another's by now, and so is the answer.
                 id = self.keep_running(hold) => return self.ended_answer(&id).await,
@@ -85,12 +89,12 @@ impl Registry {
                     run.arguments = arguments;
                     forget_replies(&mut run);
                     now = Now {
-                        deadline: Instant::now() + self.time_limit(run.entry),
+                        limit: self.limit(run.entry, &run.arguments, Instant::now()),
                         asked: call.asks(),
                         resumed: false,
                         overtaken: 0,
                     };
-                    call = call.next_leg(now.deadline);
+                    call = call.next_leg(now.limit.deadline);
                     note_work(&run, &begun, None, hold).await;
                     continue;
                 }
@@ -98,7 +102,7 @@ impl Registry {
                     let answer = self.anothers_answer(&id, hold);
                     return tokio::select! {
                         () = call.cancelled() => Err(ToolError::Cancelled),
-                        answer = self.guarded(run.entry, now.deadline, answer) => answer,
+                        answer = self.guarded(run.entry, now.limit, answer) => answer,
                     };
                 }
                 Leg::Overtaken => Ending::overtaken(),
@@ -110,12 +114,12 @@ impl Registry {
                     }
                 }
             };
-            if now.may_run_again(&ending, &call) {
+            if run.entry.may_run_again() && now.may_run_again(&ending, &call) {
                 now.overtaken += 1;
                 give_way(now.overtaken, begun.number).await;
                 // What it found is what the others changed; no model has seen it.
                 if !now.resumed {
-                    call = call.next_leg(now.deadline);
+                    call = call.next_leg(now.limit.deadline);
                     note_work(&run, &begun, None, hold).await;
                 }
                 continue;
@@ -137,6 +141,7 @@ impl Registry {
             tool: begun.tool,
             caller,
             doing: hold.doing.clone(),
+            stage: hold.stage.clone(),
             records: self.records.clone(),
         }
     }
@@ -146,13 +151,13 @@ impl Registry {
         run: &Run<'_>,
         begun: &Begun,
         call: &Call,
-        deadline: Instant,
+        limit: Limit,
         hold: &Hold,
     ) -> Leg {
         let ran = tokio::select! {
             biased;
             () = call.cancelled() => Err(ToolError::Cancelled),
-            ran = self.guarded(run.entry, deadline, self.in_its_place(run, call)) => ran,
+            ran = self.guarded(run.entry, limit, self.in_its_place(run, call)) => ran,
         };
         match ran {
             Ok(Ran {

@@ -9,13 +9,17 @@
 //!
 //! The crate knows nothing of MCP, SQL or HTTP.
 
+mod acting;
 mod bill;
 mod call;
 mod caller;
 mod error;
 mod event;
+mod far;
 mod find;
 mod gate;
+mod guests;
+mod hands;
 mod held;
 mod left;
 mod leg;
@@ -29,16 +33,20 @@ mod schema;
 mod suspend;
 mod tool;
 mod trace;
+mod waits;
 
+pub use acting::{Acted, Acting, Evidence, Hand, Stopped};
 pub use call::{Call, Thinking};
-pub use caller::{Caller, Minds, OneMind, Progress};
+pub use caller::{Caller, ClientRefused, ClientRequests, ClientSide, Minds, OneMind, Progress};
 pub use error::{Issue, Kind, ToolError};
 pub use event::{Event, Listener, Running};
+pub use far::Far;
 pub use gate::{Answer, AskForClient, NeedsReply};
+pub use guests::{Again, Guest, Guests, HANDED_ON, StandsFor};
 pub use held::{StillRunning, Within};
 pub use left::{Left, LeftCall};
 pub use menu::{Argument, Dish, Menu, Said, Served, Speaker, Utterance};
-pub use principal::{Principal, Scope};
+pub use principal::{Principal, Scope, fits};
 pub use registry::{Bounds, Listing, Parts, Registry};
 pub use resource::{
     Body, Choices, Contents, Desk, Listed, Resource, Resources, Template, Touched, Typed,
@@ -47,3 +55,4 @@ pub use schema::answer_schema;
 pub use suspend::RESUME;
 pub use tool::{About, Annotations, Limits, Outcome, SAID, Tool};
 pub use trace::{ASK_SPAN, CALL_SPAN, TraceContext};
+pub use waits::Waits;

@@ -4,9 +4,9 @@
 //! with its own: both are committed together or not at all. The inner one asks the same minds,
 //! under names of its own.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{Call, Outcome, ToolError, gate::allowed, registry::Action};
+use crate::{Call, HANDED_ON, Outcome, SAID, ToolError, guests::Called, registry::Action};
 
 impl Call {
     /// Runs the tool of that name; `key` sets its asks apart from those of others in this call.
@@ -20,35 +20,46 @@ impl Call {
         name: &str,
         arguments: Value,
     ) -> Result<Outcome<Value>, ToolError> {
-        let entry = self.whole.tools.find(name)?;
+        let called = self.whole.tools.called(name, arguments, None)?;
+        let entry = called.entry;
         let Action::Run(tool) = &entry.action else {
             return Err(self.not_within(name));
         };
         if !self.prefix.is_empty() || self.whole.tool == entry.about.name {
             return Err(self.not_within(name));
         }
-        allowed(entry, &self.whole.caller.principal)?;
-        let arguments = entry.check(arguments)?;
+        called.allowed(&self.whole.caller.principal)?;
+        let arguments = entry.check(called.arguments)?;
         let inner = Self {
             whole: self.whole.clone(),
             prefix: format!("{key}/"),
         };
-        tool.run(arguments, &inner).await.map(|ran| ran.outcome)
+        let outcome = tool.run(arguments, &inner).await?.outcome;
+        Ok(Outcome {
+            output: as_ours(outcome.output)?,
+            ..outcome
+        })
     }
 
     /// Whether there is a tool of that name that can be run from within this call.
     pub fn can_run(&self, name: &str) -> bool {
-        self.whole.tools.find(name).is_ok_and(|entry| {
-            matches!(entry.action, Action::Run(_))
-                && entry.about.name != self.whole.tool
-                && allowed(entry, &self.whole.caller.principal).is_ok()
+        self.called(name).is_ok_and(|called| {
+            self.prefix.is_empty()
+                && matches!(called.entry.action, Action::Run(_))
+                && called.entry.about.name != self.whole.tool
+                && called.allowed(&self.whole.caller.principal).is_ok()
         })
     }
 
     /// Whether a tool of that name may have to wait until its client has thought.
     pub fn may_wait(&self, name: &str) -> bool {
-        let entry = self.whole.tools.find(name);
-        entry.is_ok_and(|entry| entry.about.thinks)
+        let called = self.called(name);
+        called.is_ok_and(|called| called.entry.about.thinks)
+    }
+
+    /// What a name stands for, whatever it is called with.
+    fn called(&self, name: &str) -> Result<Called<'_>, ToolError> {
+        self.whole.tools.called(name, json!({}), None)
     }
 
     fn not_within(&self, name: &str) -> ToolError {
@@ -57,5 +68,51 @@ impl Call {
             message: format!("{name} can't be run from within {}", self.whole.tool),
             hint: Some("Call it by itself.".to_owned()),
         }
+    }
+}
+
+/// The answer of another server as if it were one of ours: a text to be read, with the structure
+/// beside it. What says that it failed is a failure.
+fn as_ours(output: Value) -> Result<Value, ToolError> {
+    let Some(result) = output.get(HANDED_ON) else {
+        return Ok(output);
+    };
+    let text = read_out(result);
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        return Err(ToolError::Told {
+            code: "ToolFailed".to_owned(),
+            message: text,
+            hint: None,
+        });
+    }
+    Ok(match result.get("structuredContent") {
+        Some(structure) => json!({ SAID: text, "structured": structure }),
+        None => json!({ SAID: text }),
+    })
+}
+
+/// The answer of another server as it is read: its text, and what else there is by its kind.
+fn read_out(result: &Value) -> String {
+    let blocks = result.get("content").and_then(Value::as_array);
+    let texts: Vec<String> = blocks
+        .into_iter()
+        .flatten()
+        .map(|block| {
+            let text = block
+                .get("text")
+                .or_else(|| block.pointer("/resource/text"));
+            if let Some(text) = text.and_then(Value::as_str) {
+                return text.to_owned();
+            }
+            let part = |name: &str| block.get(name).and_then(Value::as_str);
+            let kind = part("type").unwrap_or("something");
+            let what = part("uri").or(part("mimeType")).unwrap_or_default();
+            format!("[{kind} {what}]")
+        })
+        .collect();
+    match (texts.is_empty(), result.get("structuredContent")) {
+        (true, Some(structure)) => structure.to_string(),
+        (true, None) => result.to_string(),
+        (false, _) => texts.join("\n"),
     }
 }

@@ -35,14 +35,16 @@ impl Scope {
     pub fn allows(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(patterns) => {
-                patterns
-                    .iter()
-                    .any(|pattern| match pattern.strip_suffix('*') {
-                        Some(start) => tool.starts_with(start),
-                        None => tool == pattern,
-                    })
-            }
+            Self::Only(patterns) => patterns.iter().any(|pattern| fits(pattern, tool)),
         }
+    }
+}
+
+/// Whether a pattern names something: a `*` at its end stands for any ending, and nowhere else for
+/// anything.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
-    About, Listener, Menu, Minds, Resources, Tool, ToolError,
+    About, Guests, Listener, Menu, Minds, Resources, Tool, ToolError,
     event::Listeners,
     held::HeldCalls,
     record::Records,
@@ -120,10 +120,10 @@ impl Registry {
         Self {
             running: Semaphore::new(bounds.running_calls),
             waiting: Semaphore::new(bounds.waiting_calls),
-            entries: Arc::new(Entries(vec![Arc::new(Entry::new(
-                Resume::about(),
-                Action::Resume,
-            ))])),
+            entries: Arc::new(Entries {
+                own: vec![Arc::new(Entry::new(Resume::about(), Action::Resume))],
+                guests: None,
+            }),
             parts: Arc::new(parts),
             listeners: Listeners::default(),
             resources: Vec::new(),
@@ -185,7 +185,7 @@ impl Registry {
     /// last.
     pub fn with(mut self, tool: impl Tool) -> Self {
         let entry = Entry::new(tool.about(), Action::Run(Box::new(tool)));
-        let entries = &mut Arc::make_mut(&mut self.entries).0;
+        let entries = &mut Arc::make_mut(&mut self.entries).own;
         let last = entries.len().saturating_sub(1);
         entries.insert(last, Arc::new(entry));
         self
@@ -193,7 +193,7 @@ impl Registry {
 
     /// The tools, in their order.
     pub fn list(&self) -> impl Iterator<Item = Listing<'_>> {
-        self.entries.0.iter().map(|entry| entry.listing())
+        self.entries.own.iter().map(|entry| entry.listing())
     }
 
     /// The tool of that name.
@@ -213,17 +213,26 @@ impl Registry {
 
 /// The tools, shared with the calls that run.
 #[derive(Clone)]
-pub(crate) struct Entries(Vec<Arc<Entry>>);
+pub(crate) struct Entries {
+    pub(crate) own: Vec<Arc<Entry>>,
+    pub(crate) guests: Option<Arc<dyn Guests>>,
+}
 
 impl Entries {
-    /// The one of that name.
+    pub(crate) fn own(&self, name: &str) -> Option<&Entry> {
+        let found = self.own.iter().find(|entry| entry.about.name == name);
+        found.map(AsRef::as_ref)
+    }
+
+    /// Our own of that name.
     pub(crate) fn find(&self, name: &str) -> Result<&Entry, ToolError> {
-        let found = self.0.iter().find(|entry| entry.about.name == name);
-        found.map(AsRef::as_ref).ok_or_else(|| {
-            let names = self.0.iter().map(|entry| entry.about.name);
+        self.own(name).ok_or_else(|| {
+            let own = self.own.iter().map(|entry| entry.about.name);
+            let guests = self.guests.as_ref().map(|it| it.list()).unwrap_or_default();
+            let guests = guests.iter().map(|guest| guest.name.as_ref());
             ToolError::UnknownTool {
                 name: deliberate_core::cut_to_chars(name, 80),
-                nearest: nearest(name, names),
+                nearest: nearest(name, own.chain(guests)),
             }
         })
     }
@@ -249,7 +258,7 @@ impl Entry {
         }
     }
 
-    fn input_schema(&self) -> &Value {
+    pub(crate) fn input_schema(&self) -> &Value {
         self.input_schema.get_or_init(|| match &self.action {
             Action::Run(tool) => tool.input_schema(),
             Action::Resume => suspend::input_schema(),
@@ -261,6 +270,32 @@ impl Entry {
             Action::Run(tool) => tool.output_schema(),
             Action::Resume => suspend::output_schema(),
         })
+    }
+
+    /// Whether a caller may stop waiting while it runs: it thinks, or its work is outside, and may
+    /// take its time.
+    pub(crate) fn may_run_on(&self) -> bool {
+        self.about.thinks || !self.may_run_again()
+    }
+
+    /// Whether a call that was cut off is run again.
+    pub(crate) fn may_run_again(&self) -> bool {
+        match &self.action {
+            Action::Run(tool) => tool.may_run_again(),
+            Action::Resume => true,
+        }
+    }
+
+    /// The longest a call with these arguments may run, if `most` is the setting for all calls.
+    pub(crate) fn time_limit(&self, arguments: &Value, most: Duration) -> Duration {
+        let usual = self.about.limits.time.map_or(most, |own| own.min(most));
+        match &self.action {
+            Action::Run(tool) if !tool.may_run_again() => {
+                let longer = tool.takes_at_most(arguments);
+                longer.map_or(usual, |longer| longer.max(usual))
+            }
+            _ => usual,
+        }
     }
 
     /// Checks arguments. The checker is made on the first call, because making one for every

@@ -101,6 +101,10 @@ impl Registry {
                 serde_json::from_value(suspended.asks.clone()).map_err(|error| damaged(&error))?;
             self.check_replies(&resume.replies, &keys)?;
             // Without asks it was run by someone who did not end it.
+            if keys.is_empty() && !self.entry(&suspended.tool_name)?.may_run_again() {
+                self.give_up(&suspended).await?;
+                continue;
+            }
             if keys.is_empty() && !self.take_over(&suspended, hold).await? {
                 continue;
             }
@@ -122,7 +126,7 @@ impl Registry {
         let theirs = |it: &Suspension| {
             it.expires_at > self.parts.clock.now()
                 && it.owner == principal.owner()
-                && principal.scope.allows(&it.tool_name)
+                && self.entries.allows(principal, &it.tool_name, &it.arguments)
         };
         suspended.filter(theirs).ok_or_else(|| ToolError::NotFound {
             what: Kind::Suspension,

@@ -15,9 +15,12 @@ use crate::{Call, Issue, ToolError};
 /// `run` reads what it needs, asks the model, and returns its answer with the changes it wants.
 /// It must write nothing and cause nothing outside itself: the gate may drop it at any await,
 /// and may run it again from its start with the same input. A tool whose very work is outside (it
-/// changes files) asks no model, returns no changes, and does its work in one go.
+/// changes files) asks no model, returns no changes, does its work in one go, and says that it may
+/// not run again ([`Tool::may_run_again`]).
 ///
 /// An answer that has a field [`SAID`] is meant to be read: a client is given that text as it is.
+/// One that has a field [`HANDED_ON`](crate::HANDED_ON) is another server's: a client is given what
+/// that holds as it is.
 pub trait Tool: Send + Sync + 'static {
     /// What it is called with.
     type Input: DeserializeOwned + JsonSchema + Send;
@@ -37,6 +40,20 @@ pub trait Tool: Send + Sync + 'static {
     /// What to call it with next, if its work is not at its end: the gate keeps the changes so
     /// far, then runs it again, for the same caller. What it had to say until then is not told.
     fn goes_on(&self, _output: &Self::Output) -> Option<Value> {
+        None
+    }
+
+    /// Whether a call that was cut off (its process died) is run again from its start. False for a
+    /// tool whose work is outside: its call is told as lost instead, because nobody knows whether
+    /// it happened.
+    fn may_run_again(&self) -> bool {
+        true
+    }
+
+    /// How long a call with these arguments may take, if that is longer than the setting for all
+    /// calls. Only for a tool that may not run again: its work is outside, where others say how
+    /// long it may take.
+    fn takes_at_most(&self, _arguments: &Value) -> Option<Duration> {
         None
     }
 }
@@ -135,6 +152,8 @@ pub(crate) struct Ran {
 pub(crate) trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
+    fn may_run_again(&self) -> bool;
+    fn takes_at_most(&self, arguments: &Value) -> Option<Duration>;
     fn run<'a>(&'a self, arguments: Value, call: &'a Call)
     -> BoxFuture<'a, Result<Ran, ToolError>>;
 }
@@ -146,6 +165,14 @@ impl<T: Tool> AnyTool for T {
 
     fn output_schema(&self) -> Value {
         crate::schema::of_output::<T::Output>(self.about().thinks)
+    }
+
+    fn may_run_again(&self) -> bool {
+        Tool::may_run_again(self)
+    }
+
+    fn takes_at_most(&self, arguments: &Value) -> Option<Duration> {
+        Tool::takes_at_most(self, arguments)
     }
 
     fn run<'a>(

@@ -8,8 +8,11 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod acting;
 mod arguments;
 mod commits;
+mod guests;
+mod guests_kit;
 mod held;
 mod house;
 mod legs;

@@ -221,7 +221,7 @@ impl Store for Recorder {
         nothing()
     }
 
-    fn engine_state(&self) -> StoreFuture<'_, BTreeMap<String, Value>> {
+    fn engine_state<'a>(&'a self, _: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
         nothing()
     }
 

@@ -1,6 +1,6 @@
 //! Small tools, each for one promise of the gate.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use deliberate_core::{Change, Mode, Percent, Score, Session, SessionId, Thought};
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
@@ -189,8 +189,7 @@ pub(crate) fn ask(key: &str, question: &str) -> Ask {
         plain_text: PlainText::IsRefused,
         max_tokens: 100,
         temperature: 0.0,
-        thread: None,
-        variables: BTreeMap::new(),
+        ..Ask::default()
     }
 }
 

@@ -1,0 +1,142 @@
+//! Tools of other servers beside ours.
+//!
+//! A guest is seen under a name of its own, and calling it is a call of one of our own tools: that
+//! one is checked, limited and recorded, and its name is what records and metrics hold. Who may call
+//! is asked of the guest's name. Knows nothing of the servers that the guests are from.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{
+    Principal, Registry, ToolError, fits,
+    registry::{Action, Entries, Entry},
+};
+
+/// The field of an answer that holds the result of another server, to be handed on as it is: with
+/// all its fields, in their order.
+pub const HANDED_ON: &str = "handed_on";
+
+/// Tools of other servers that clients see beside ours. Calling one is a call of one of our own
+/// tools, with arguments that say which.
+pub trait Guests: Send + Sync {
+    /// In the order in which they are listed. Cheap: a snapshot.
+    fn list(&self) -> Vec<Guest>;
+
+    /// The call that a name stands for, if it is a guest's or if `again` belongs to them.
+    ///
+    /// Whether the arguments fit is not judged here: it is also asked with none, to learn whether
+    /// the name is a guest's. That `again` was given for this name, to this call, must be.
+    fn stands_for(&self, name: &str, arguments: &Value, again: Option<&Again>)
+    -> Option<StandsFor>;
+
+    /// Those of these names that can be called, listed or not; a `*` at the end of a pattern stands
+    /// for any ending. May have to ask their servers.
+    fn find<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Vec<Guest>> {
+        let mut found = self.list();
+        found.retain(|guest| fits(pattern, &guest.name));
+        Box::pin(async move { found })
+    }
+
+    /// The guest's name for a call of one of our tools, if it is a call of a guest: who may call
+    /// the guest alone may pick up what they left.
+    fn stood_for(&self, _tool: &str, _arguments: &Value) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// A tool of another server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guest {
+    /// Its name here.
+    pub name: Arc<str>,
+    /// How it describes itself: the whole definition, its name replaced by the one here.
+    pub definition: Arc<Value>,
+}
+
+/// A call that is sent again, with what its answer asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Again {
+    /// What the answer gave to be sent back.
+    pub state: String,
+    /// What was asked for, by the names of the requests.
+    pub responses: Value,
+}
+
+/// The call of our own that a call of a guest is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandsFor {
+    /// Our tool.
+    pub tool: &'static str,
+    /// What it is called with.
+    pub arguments: Value,
+}
+
+/// What is called: one of our tools, by its own name or a guest's.
+pub(crate) struct Called<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) arguments: Value,
+    /// The guest's name.
+    guest: Option<Arc<str>>,
+}
+
+impl Called<'_> {
+    /// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
+    pub(crate) fn allowed(&self, principal: &Principal) -> Result<(), ToolError> {
+        let name = self.guest.as_deref().unwrap_or(self.entry.about.name);
+        if matches!(self.entry.action, Action::Resume) || principal.scope.allows(name) {
+            return Ok(());
+        }
+        Err(ToolError::Forbidden {
+            what: name.to_owned(),
+        })
+    }
+}
+
+impl Entries {
+    /// What is called by that name.
+    pub(crate) fn called(
+        &self,
+        name: &str,
+        arguments: Value,
+        again: Option<&Again>,
+    ) -> Result<Called<'_>, ToolError> {
+        // A name of ours is ours, unless the guests gave what is sent again.
+        let guests = match (self.own(name), again) {
+            (Some(_), None) => None,
+            _ => self.guests.as_ref(),
+        };
+        if let Some(call) = guests.and_then(|it| it.stands_for(name, &arguments, again)) {
+            return Ok(Called {
+                entry: self.find(call.tool)?,
+                arguments: call.arguments,
+                guest: Some(name.into()),
+            });
+        }
+        Ok(Called {
+            entry: self.find(name)?,
+            arguments,
+            guest: None,
+        })
+    }
+
+    /// Whether they may make such a call, by the name of the tool or of a guest.
+    pub(crate) fn allows(&self, principal: &Principal, tool: &str, arguments: &Value) -> bool {
+        let guest = || self.guests.as_ref()?.stood_for(tool, arguments);
+        principal.scope.allows(tool) || guest().is_some_and(|name| principal.scope.allows(&name))
+    }
+}
+
+impl Registry {
+    /// The registry with tools of other servers beside its own.
+    pub fn with_guests(mut self, guests: Arc<dyn Guests>) -> Self {
+        Arc::make_mut(&mut self.entries).guests = Some(guests);
+        self
+    }
+
+    /// The tools of other servers, if there may be any.
+    pub fn guests(&self) -> Option<&Arc<dyn Guests>> {
+        self.entries.guests.as_ref()
+    }
+}
