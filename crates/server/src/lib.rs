@@ -8,6 +8,7 @@
 
 mod face;
 mod files;
+mod handed_on;
 pub mod http;
 mod message;
 pub mod metrics;

@@ -39,16 +39,19 @@ pub(super) fn result(
 fn bounded(output: Value, most_bytes: usize) -> CallToolResult {
     let text = output.to_string();
     if text.len() > most_bytes {
-        let length = text.len();
-        return CallToolResult::error(vec![ContentBlock::text(format!(
-            "Error: AnswerTooLong: the answer has {length} bytes, more than the {most_bytes} that \
-             are allowed. Ask for less at once, such as a smaller limit."
-        ))]);
+        return too_long(text.len(), most_bytes);
     }
     let said = output.get(SAID).and_then(Value::as_str).map(str::to_owned);
     let mut result = CallToolResult::success(vec![ContentBlock::text(said.unwrap_or(text))]);
     result.structured_content = Some(output);
     result
+}
+
+pub(super) fn too_long(length: usize, most_bytes: usize) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(format!(
+        "Error: AnswerTooLong: the answer has {length} bytes, more than the {most_bytes} that are \
+         allowed. Ask for less at once, such as a smaller limit."
+    ))])
 }
 
 pub(crate) fn sentence(error: &ToolError) -> String {

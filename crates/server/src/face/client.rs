@@ -14,12 +14,25 @@ pub(super) struct Client {
     pub(super) modern: bool,
     /// Whether its model may be asked.
     pub(super) samples: bool,
+    /// What else it can be asked for.
+    pub(super) asks: Asks,
     /// Whether a long call may become a task.
     pub(super) tasks: bool,
     /// Whose request it is.
     pub(super) principal: Principal,
     /// Whether it started this program, and may know where its files are.
     local: bool,
+}
+
+/// What a client can be asked for besides its model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asks {
+    /// To have its user fill in a form.
+    pub(super) elicitation: bool,
+    /// To have its user open a page.
+    pub(super) elicitation_url: bool,
+    /// For the folders that are its own.
+    pub(super) roots: bool,
 }
 
 impl Client {
@@ -33,6 +46,18 @@ impl Client {
                 .protocol_version()
                 .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28),
             samples: has(|it| it.sampling.is_some()),
+            asks: Asks {
+                // Who names no way means forms: there was no other when it was made.
+                elicitation: has(|it| {
+                    let ways = it.elicitation.as_ref();
+                    ways.is_some_and(|ways| ways.form.is_some() || ways.url.is_none())
+                }),
+                elicitation_url: has(|it| {
+                    let ways = it.elicitation.as_ref();
+                    ways.is_some_and(|ways| ways.url.is_some())
+                }),
+                roots: has(|it| it.roots.is_some()),
+            },
             tasks: has(rmcp::model::ClientCapabilities::supports_tasks),
             principal: principal(context),
             local: context.extensions.get::<Parts>().is_none(),

@@ -6,8 +6,10 @@
 )]
 
 pub(crate) mod answer;
+mod asking;
 mod call;
 mod client;
+mod guests;
 mod input;
 mod logging;
 mod methods;
@@ -21,7 +23,7 @@ use std::{
 };
 
 use client::Client;
-use deliberate_toolkit::{Listing, Registry};
+use deliberate_toolkit::{Guest, HANDED_ON, Listing, Registry};
 use logging::LogLevel;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -133,6 +135,12 @@ impl Face {
         self.tools
             .get_or_init(|| self.registry.list().map(tool).collect())
     }
+
+    /// The tools of other servers.
+    fn guests(&self) -> Vec<Guest> {
+        let guests = self.registry.guests();
+        guests.map(|guests| guests.list()).unwrap_or_default()
+    }
 }
 
 impl ServerHandler for Face {
@@ -160,7 +168,13 @@ impl ServerHandler for Face {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().iter().find(|tool| tool.name == name).cloned()
+        let own = self.tools().iter().find(|tool| tool.name == name);
+        let guest = || {
+            let guests = self.guests();
+            let guest = guests.iter().find(|guest| &*guest.name == name)?;
+            guests::outline(guest)
+        };
+        own.cloned().or_else(guest)
     }
 
     async fn list_tools(
@@ -168,7 +182,9 @@ impl ServerHandler for Face {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        shelf::tools::list(self.tools(), page, &context)
+        let modern = Client::of(&context).modern;
+        let (page, guests) = shelf::tools::list(self.tools(), self.guests(), page, &context)?;
+        Ok(guests::listed(page, &guests, modern, &context))
     }
 
     async fn call_tool(
@@ -176,7 +192,8 @@ impl ServerHandler for Face {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.answer_call(request, context).await
+        let told = self.answer_call(request, &context).await?;
+        Ok(guests::response(told, &context))
     }
 
     async fn get_task(
@@ -354,7 +371,11 @@ fn tool(listing: Listing<'_>) -> Tool {
         slim::input(listing.input_schema),
     );
     tool.title = Some(about.title.to_owned());
-    tool.output_schema = Some(Arc::new(slim::output(listing.output_schema)));
+    // What is handed on is another server's, and need not have a structure; clients refuse a result
+    // without one where a schema promises it.
+    let properties = listing.output_schema.get("properties");
+    let hands_on = properties.is_some_and(|all| all.get(HANDED_ON).is_some());
+    tool.output_schema = (!hands_on).then(|| Arc::new(slim::output(listing.output_schema)));
     tool.annotations = Some(slim::annotations(about.annotations));
     tool
 }

@@ -14,7 +14,12 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{answer, client::Client, input};
+use super::{
+    answer,
+    client::Client,
+    guests::{self, Told},
+    input,
+};
 
 /// How often a client should ask.
 const POLL_EVERY_MS: u64 = 1_000;
@@ -52,7 +57,10 @@ pub(super) async fn get(
         Left::Ended(Err(ToolError::Told { code, .. })) if code == "Cancelled" => {
             TaskPayload::Cancelled
         }
-        Left::Ended(outcome) => completed(outcome.map(Answer::Done), answer_bytes),
+        Left::Ended(outcome) => {
+            let outcome = outcome.map_err(|error| client.told(error));
+            completed(outcome.map(Answer::Done), answer_bytes)
+        }
     };
     let task = task(id, &left, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
@@ -92,7 +100,10 @@ pub(super) async fn cancel(
 fn is_an_end(error: &ToolError) -> bool {
     matches!(
         error,
-        ToolError::Think(_) | ToolError::Timeout { .. } | ToolError::Cancelled
+        ToolError::Think(_)
+            | ToolError::Timeout { .. }
+            | ToolError::CutShort { .. }
+            | ToolError::Cancelled
     )
 }
 
@@ -139,7 +150,19 @@ async fn waiting(
     }
 }
 
-fn completed(outcome: Result<Answer, ToolError>, answer_bytes: usize) -> TaskPayload {
+fn completed(mut outcome: Result<Answer, ToolError>, answer_bytes: usize) -> TaskPayload {
+    if let Ok(Answer::Done(output)) = &mut outcome
+        && let Some(result) = guests::handed_on(output)
+    {
+        // Who knows tasks is of the later era.
+        let result = match guests::told(result, true, answer_bytes) {
+            Told::HandedOn(result) => result,
+            Told::Ours(response) => guests::written(response),
+        };
+        return TaskPayload::Completed {
+            result: object(&result),
+        };
+    }
     match answer::result(outcome, answer_bytes) {
         Ok(result) => TaskPayload::Completed {
             result: object(&result),

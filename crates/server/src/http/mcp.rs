@@ -18,17 +18,19 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, Full, Limited};
 use rmcp::{
     ServerHandler,
-    transport::streamable_http_server::{
-        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
-    },
+    transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    kept, reply,
+    handed_on, kept, reply,
+    session_manager::HandingOn,
     sessions::{NoEntry, Owner, Room, SessionOptions, Sessions, Visit},
 };
-use crate::stdio::{Rejection, read_body};
+use crate::{
+    handed_on::Slot,
+    stdio::{Rejection, read_body},
+};
 
 const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
@@ -56,7 +58,7 @@ impl From<Response> for Refused {
 }
 
 struct Mcp<H> {
-    service: StreamableHttpService<H, LocalSessionManager>,
+    service: StreamableHttpService<H, HandingOn>,
     sessions: Arc<Sessions>,
     draining: CancellationToken,
 }
@@ -137,8 +139,11 @@ impl<H: ServerHandler + Send + Sync + 'static> Mcp<H> {
         };
         let id = message.id.map(str::to_owned);
         let message = body.slice_ref(message.bytes);
+        let slot = Slot::default();
+        parts.extensions.insert(slot.clone());
         let request = Request::from_parts(parts, Full::new(message));
         let response = self.service.handle(request).await.map(Body::new);
+        let response = handed_on::put_in(response, slot, id.as_deref().unwrap_or("null"));
         let opened = response.headers().get(SESSION);
         if let Some(opened) = opened.and_then(|opened| opened.to_str().ok()) {
             self.sessions.opened(opened, owner);

@@ -6,6 +6,7 @@
 
 pub mod auth;
 pub mod guard;
+mod handed_on;
 pub mod health;
 mod health_check;
 mod kept;
@@ -15,6 +16,7 @@ mod mcp;
 pub mod page;
 mod progress;
 mod reply;
+mod session_manager;
 mod sessions;
 pub mod sse;
 mod ws;

@@ -17,6 +17,8 @@ use rmcp::transport::streamable_http_server::{
 };
 use tokio::time::Instant;
 
+use super::session_manager::HandingOn;
+
 /// One who has a name may have this part of the sessions.
 const SHARE: usize = 4;
 
@@ -40,7 +42,7 @@ pub struct SessionOptions {
 pub(super) struct Owner(pub(super) Option<Arc<str>>);
 
 pub(super) struct Sessions {
-    manager: Arc<LocalSessionManager>,
+    manager: Arc<HandingOn>,
     options: Option<SessionOptions>,
     open: Mutex<HashMap<String, Session>>,
     /// Rooms for sessions that are about to be opened.
@@ -90,14 +92,14 @@ impl Sessions {
         let mut manager = LocalSessionManager::default();
         manager.session_config = config;
         Arc::new(Self {
-            manager: Arc::new(manager),
+            manager: Arc::new(HandingOn(manager)),
             options,
             open: Mutex::default(),
             promised: AtomicUsize::new(0),
         })
     }
 
-    pub(super) fn manager(&self) -> Arc<LocalSessionManager> {
+    pub(super) fn manager(&self) -> Arc<HandingOn> {
         self.manager.clone()
     }
 

@@ -24,7 +24,7 @@ pub use lines::{Line, Lines};
 
 pub use crate::message::{BodyMessage, Incoming, Rejection, read_body, read_line};
 
-use crate::Face;
+use crate::{Face, handed_on::HandsOn};
 use transport::StdioTransport;
 
 /// How standard input and output are served.
@@ -70,7 +70,7 @@ pub async fn serve_on(
         }
     };
     // Large, and most of it the SDK's.
-    match Box::pin(face.serve(transport)).await {
+    match Box::pin(HandsOn(face).serve(transport)).await {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(served()),
             Err(error) => Err(io::Error::other(error)),

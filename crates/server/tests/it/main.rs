@@ -12,6 +12,9 @@
 mod completion;
 mod files;
 mod guard;
+mod guests;
+mod guests_http;
+mod guests_kit;
 mod health;
 mod lines;
 mod metrics;

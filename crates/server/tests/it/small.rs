@@ -1,6 +1,6 @@
 //! A small registry, and a browser's worth of HTTP.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use axum::{
     Router,
@@ -109,8 +109,7 @@ impl Tool for Ponder {
             plain_text: PlainText::IsTheAnswer,
             max_tokens: 100,
             temperature: 0.0,
-            thread: None,
-            variables: BTreeMap::new(),
+            ..Ask::default()
         };
         let answer = call.think::<Value>(ask, None).await?;
         Ok(only(answer.value))

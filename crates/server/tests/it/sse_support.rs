@@ -128,6 +128,21 @@ impl Server {
             probe: probe.clone(),
             gate: gate.clone(),
         };
+        Self::serving(handler, probe, gate, options).await
+    }
+
+    /// Serves another handler.
+    pub(crate) async fn of(handler: impl ServerHandler + Clone) -> Self {
+        let (probe, gate) = (Arc::default(), Arc::new(Semaphore::new(0)));
+        Self::serving(handler, probe, gate, SseOptions::default()).await
+    }
+
+    async fn serving(
+        handler: impl ServerHandler + Clone,
+        probe: Arc<Probe>,
+        gate: Arc<Semaphore>,
+        options: SseOptions,
+    ) -> Self {
         let (router, control) = sse::routes(move || handler.clone(), options);
         let hang_up = HangUp::default();
         let router = router

@@ -137,6 +137,8 @@ pub(crate) fn session(id: &str, at: &str) -> Session {
 /// A client that keeps what it did not wait for.
 pub(crate) struct Client {
     era: Era,
+    /// What it says it can do.
+    offers: Value,
     input: Option<DuplexStream>,
     output: Lines<BufReader<DuplexStream>>,
     kept: VecDeque<Value>,
@@ -147,6 +149,10 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn of(face: Face, era: Era) -> Self {
+        Self::offering(face, era, json!({})).await
+    }
+
+    pub(crate) async fn offering(face: Face, era: Era, offers: Value) -> Self {
         let (input, their_input) = tokio::io::duplex(64 * 1024);
         let (their_output, output) = tokio::io::duplex(64 * 1024);
         let options = StdioOptions {
@@ -161,6 +167,7 @@ impl Client {
         });
         let mut client = Self {
             era,
+            offers,
             input: Some(input),
             output: BufReader::new(output).lines(),
             kept: VecDeque::new(),
@@ -178,7 +185,7 @@ impl Client {
         }
         let hello = json!({
             "protocolVersion": "2025-11-25",
-            "capabilities": {},
+            "capabilities": self.offers,
             "clientInfo": { "name": "test", "version": "0" },
         });
         let hello = self.ask("initialize", hello).await;
@@ -204,7 +211,7 @@ impl Client {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.offers,
             });
         }
         self.next_id += 1;

@@ -55,7 +55,7 @@ impl Server {
             request.headers_mut().insert("x-name", name);
         }
         let connecting = connect_async(request);
-        patiently("a socket", connecting)
+        patiently("a socket", Box::pin(connecting))
             .await
             .map(|(socket, _)| socket)
     }

@@ -11,6 +11,7 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::session::{Inbound, Session};
+use crate::handed_on::HandsOn;
 
 struct SessionTransport {
     session: Arc<Session>,
@@ -73,7 +74,7 @@ pub(super) async fn serve<H: ServerHandler>(
     };
     let over = session.over.clone();
     let served = async {
-        match handler.serve_with_ct(transport, over).await {
+        match HandsOn(handler).serve_with_ct(transport, over).await {
             Ok(service) => drop(service.waiting().await),
             // The client left before it said anything; that is no failure of ours.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}

@@ -1,0 +1,215 @@
+//! Tools of other servers, and what they answer, as MCP puts it: as they are, but for what sets one
+//! era of the protocol apart from the other.
+
+use std::io;
+
+use deliberate_toolkit::{Guest, HANDED_ON, ToolError};
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, JsonObject,
+        ListToolsResult, ServerResult, Tool,
+    },
+    service::RequestContext,
+};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::{answer, client::Client};
+use crate::handed_on::Slot;
+
+const RESULT_TYPE: &str = "resultType";
+const COMPLETE: &str = "complete";
+const INPUT_REQUIRED: &str = "input_required";
+
+/// How a call is answered.
+pub(super) enum Told {
+    /// In our words.
+    Ours(CallToolResponse),
+    /// In another server's.
+    HandedOn(Value),
+}
+
+impl<T: Into<CallToolResponse>> From<T> for Told {
+    fn from(ours: T) -> Self {
+        Self::Ours(ours.into())
+    }
+}
+
+/// The result of another server, if an answer is one.
+pub(super) fn handed_on(output: &mut Value) -> Option<Value> {
+    output.get_mut(HANDED_ON).map(Value::take)
+}
+
+/// A result as a client of that era reads it, if it is not too long.
+pub(super) fn told(mut result: Value, modern: bool, most_bytes: usize) -> Told {
+    let length = length(&result);
+    if length > most_bytes {
+        return answer::too_long(length, most_bytes).into();
+    }
+    let Some(fields) = result.as_object_mut() else {
+        return failed("the other server gave a result that is no object");
+    };
+    let kind = fields.get(RESULT_TYPE).and_then(Value::as_str);
+    match (modern, kind) {
+        (true, None) => {
+            fields.shift_insert(0, RESULT_TYPE.to_owned(), COMPLETE.into());
+        }
+        (false, Some(COMPLETE)) => {
+            fields.shift_remove(RESULT_TYPE);
+        }
+        (false, Some(INPUT_REQUIRED)) => {
+            return failed("the tool asks for input in a way that this client does not know");
+        }
+        _ => {}
+    }
+    Told::HandedOn(result)
+}
+
+/// That another server wants its user to open a page before the call can be made, as the protocol
+/// says it, for a client that knows how.
+pub(super) fn opens_first(error: &ToolError, client: &Client) -> Option<ErrorData> {
+    const URL_ELICITATION: i32 = -32_042;
+    let ToolError::Far(far) = error else {
+        return None;
+    };
+    let wanted = far.more.get("rpc_code").and_then(Value::as_i64) == Some(URL_ELICITATION.into());
+    (wanted && client.asks.elicitation_url && !client.modern).then(|| {
+        let data = far.more.get("data").cloned();
+        ErrorData::new(ErrorCode(URL_ELICITATION), error.to_string(), data)
+    })
+}
+
+fn failed(message: &str) -> Told {
+    CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]).into()
+}
+
+/// The length of the text of a value, without making it.
+fn length(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting can't fail, and neither can a value that was read.
+    drop(serde_json::to_writer(&mut count, value));
+    count.0
+}
+
+/// What the SDK is given: the result itself where nothing carries it past the SDK's types.
+pub(super) fn response(told: Told, context: &RequestContext<RoleServer>) -> CallToolResponse {
+    let result = match told {
+        Told::Ours(response) => return response,
+        Told::HandedOn(result) => result,
+    };
+    match Slot::of(context) {
+        Some(slot) => {
+            slot.fill(result);
+            CallToolResult::success(Vec::new()).into()
+        }
+        None => typed(&result),
+    }
+}
+
+/// A response of ours as it is written.
+pub(super) fn written(response: CallToolResponse) -> Value {
+    serde_json::to_value(ServerResult::from(response)).unwrap_or_default()
+}
+
+fn typed(result: &Value) -> CallToolResponse {
+    if result
+        .get(RESULT_TYPE)
+        .is_some_and(|kind| kind == INPUT_REQUIRED)
+        && let Ok(required) = InputRequiredResult::deserialize(result)
+    {
+        return required.into();
+    }
+    match CallToolResult::deserialize(result) {
+        Ok(result) => result.into(),
+        Err(_) => CallToolResult::success(vec![ContentBlock::text(result.to_string())]).into(),
+    }
+}
+
+/// A page of tools, where there are guests on it: with their definitions as they are.
+pub(super) fn listed(
+    mut page: ListToolsResult,
+    guests: &[Guest],
+    modern: bool,
+    context: &RequestContext<RoleServer>,
+) -> ListToolsResult {
+    if guests.is_empty() {
+        return page;
+    }
+    let Some(slot) = Slot::of(context) else {
+        page.tools.extend(guests.iter().filter_map(definition));
+        return page;
+    };
+    if !modern {
+        page.result_type = None;
+    }
+    if let Ok(mut result) = serde_json::to_value(&page) {
+        if let Some(Value::Array(tools)) = result.get_mut("tools") {
+            tools.extend(guests.iter().map(|guest| Value::clone(&guest.definition)));
+        }
+        slot.fill(result);
+    }
+    ListToolsResult::default()
+}
+
+fn definition(guest: &Guest) -> Option<Tool> {
+    Tool::deserialize(guest.definition.as_ref()).ok()
+}
+
+/// What the transport has to know of a guest: what it is called with.
+pub(super) fn outline(guest: &Guest) -> Option<Tool> {
+    let schema: &JsonObject = guest.definition.get("inputSchema")?.as_object()?;
+    Some(Tool::new(guest.name.to_string(), "", schema.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Value {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_result_is_of_the_era_of_its_reader_and_else_as_it_was() {
+        let old = r#"{"b":1,"content":[],"a":2}"#;
+        let new = r#"{"b":1,"resultType":"complete","content":[],"a":2}"#;
+        let other = r#"{"b":1,"resultType":"of a vendor","a":2}"#;
+        let marked = r#"{"resultType":"complete","b":1,"content":[],"a":2}"#;
+        for (result, modern, expected) in [
+            (old, false, old),
+            (old, true, marked),
+            (new, false, old),
+            (new, true, new),
+            (other, false, other),
+            (other, true, other),
+        ] {
+            let Told::HandedOn(told) = told(read(result), modern, 1_000) else {
+                panic!("{result}");
+            };
+            assert_eq!(told.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_reader_can_do_nothing_with_is_told_as_an_error() {
+        let asks = r#"{"resultType":"input_required","inputRequests":{}}"#;
+        for (result, modern, most) in [(asks, false, 1_000), ("[]", true, 1_000), (asks, true, 9)] {
+            let Told::Ours(CallToolResponse::Complete(told)) = told(read(result), modern, most)
+            else {
+                panic!("{result}");
+            };
+            assert_eq!(told.is_error, Some(true), "{result}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Answers over streamable HTTP that are sent as another server gave them. The SDK writes its own
+//! answer from its types; where a request has another in its [`Slot`], that one is put in its place.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, HttpBody},
+    response::Response,
+};
+use bytes::Bytes;
+use http::header;
+use hyper::body::{Frame, SizeHint};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::handed_on::Slot;
+
+/// What an event begins with that carries a message.
+const DATA: &str = "data: ";
+
+/// The answer with what is in the slot; `id` names the request, as JSON text.
+pub(super) fn put_in(response: Response, slot: Slot, id: &str) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+        return response.map(|body| Body::new(Events { body, slot }));
+    }
+    match slot.take() {
+        Some(result) if response.status().is_success() => {
+            let (mut parts, _) = response.into_parts();
+            parts.headers.remove(header::CONTENT_LENGTH);
+            Response::from_parts(parts, Body::from(message(id, &result)))
+        }
+        _ => response,
+    }
+}
+
+fn message(id: &str, result: &Value) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// The events that answer a request; the last of them is its result.
+struct Events {
+    body: Body,
+    slot: Slot,
+}
+
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        polled.map_ok(|frame| match frame.into_data() {
+            Ok(event) => Frame::data(with_result(event, &self.slot)),
+            Err(frame) => frame,
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // Another result has another length.
+        SizeHint::default()
+    }
+}
+
+/// What tells an answer from what is said before it.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
+/// An event, with the result that is in the slot if it is the one that carries a result. The SDK
+/// makes one frame of each event.
+fn with_result(event: Bytes, slot: &Slot) -> Bytes {
+    if !slot.is_filled() {
+        return event;
+    }
+    let swapped = || {
+        let text = std::str::from_utf8(&event).ok()?;
+        let data = text.lines().find_map(|line| line.strip_prefix(DATA))?;
+        let envelope: Envelope<'_> = serde_json::from_str(data).ok()?;
+        let (id, None, Some(_)) = (envelope.id?, envelope.method, envelope.result) else {
+            return None;
+        };
+        let message = message(id.get(), &slot.take()?);
+        Some(Bytes::from(text.replacen(data, &message, 1)))
+    };
+    swapped().unwrap_or(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_event_with_the_result_is_another() {
+        let slot = Slot::default();
+        let progress = Bytes::from(
+            "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\n\n",
+        );
+        let asked =
+            Bytes::from("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n\n");
+        let answer =
+            Bytes::from("data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\nid: 3\n\n");
+        assert_eq!(with_result(answer.clone(), &slot), answer);
+        slot.fill(json!({ "b": 1, "a": [] }));
+        for other in [progress, asked, Bytes::from_static(b":\n\n")] {
+            assert_eq!(with_result(other.clone(), &slot), other);
+        }
+        assert_eq!(
+            with_result(answer, &slot),
+            "data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{\"b\":1,\"a\":[]}}\nid: 3\n\n"
+        );
+    }
+}

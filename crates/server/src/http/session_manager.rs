@@ -1,0 +1,158 @@
+//! The SDK's sessions, whose answers may be sent as another server gave them. Done between the SDK's
+//! service and its session, so that it holds for a stream that broke off and was taken up again.
+
+use std::collections::HashMap;
+
+use futures::Stream;
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientJsonRpcMessage, ClientNotification, CustomResult, GetExtensions as _, JsonRpcMessage,
+        RequestId, ServerJsonRpcMessage, ServerResult,
+    },
+    transport::{
+        Transport,
+        streamable_http_server::{
+            SessionId, SessionManager,
+            session::{
+                ServerSseMessage,
+                local::{LocalSessionManager, LocalSessionManagerError},
+            },
+        },
+    },
+};
+
+use crate::handed_on::{Slot, may_be_handed_on};
+
+type Inner = <LocalSessionManager as SessionManager>::Transport;
+
+/// The SDK's sessions.
+#[derive(Default)]
+pub(super) struct HandingOn(pub(super) LocalSessionManager);
+
+impl SessionManager for HandingOn {
+    type Error = LocalSessionManagerError;
+    type Transport = Session;
+
+    async fn create_session(&self) -> Result<(SessionId, Session), Self::Error> {
+        let (id, inner) = self.0.create_session().await?;
+        let slots = HashMap::new();
+        Ok((id, Session { inner, slots }))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.0.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.0.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.0.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.0.create_stream(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        self.0.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.0.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.0.resume(id, last_event_id).await
+    }
+}
+
+/// A session, and the slots of its requests that are not answered.
+pub(super) struct Session {
+    inner: Inner,
+    slots: HashMap<RequestId, Slot>,
+}
+
+impl Session {
+    /// Gives a request its slot.
+    fn note(&mut self, message: &mut ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) if may_be_handed_on(&request.request) => {
+                let slot = Slot::default();
+                request.request.extensions_mut().insert(slot.clone());
+                self.slots.insert(request.id.clone(), slot);
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // The SDK gives no answer to a cancelled request.
+                    self.slots.remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts what is in the slot of a request into its answer.
+    fn put_in(&mut self, message: &mut ServerJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Response(response) => {
+                let slot = self.slots.remove(&response.id);
+                if let Some(result) = slot.and_then(|slot| slot.take()) {
+                    response.result = ServerResult::CustomResult(CustomResult::new(result));
+                }
+            }
+            JsonRpcMessage::Error(error) => {
+                if let Some(id) = &error.id {
+                    self.slots.remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Transport<RoleServer> for Session {
+    type Error = <Inner as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.put_in(&mut message);
+        self.inner.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut message = self.inner.receive().await?;
+        self.note(&mut message);
+        Some(message)
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

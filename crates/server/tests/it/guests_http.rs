@@ -1,0 +1,370 @@
+//! Tools of other servers over streamable HTTP, in each of its modes, and over the older event
+//! stream.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, body::Body};
+use deliberate_server::{
+    Face, FaceOptions,
+    http::{McpOptions, SessionOptions, mcp_routes},
+};
+use deliberate_toolkit::{Principal, Scope};
+use http::{Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use rmcp::transport::{
+    StreamableHttpServerConfig, StreamableHttpService,
+    streamable_http_server::session::never::NeverSessionManager,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::{
+    guests_kit::{ECHO, INPUT, MAY_END, answer, house},
+    sse_support,
+    wire::House,
+};
+
+/// How the server and a client of it talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Modern,
+    Legacy,
+    Session,
+}
+
+const MODES: [Mode; 3] = [Mode::Modern, Mode::Legacy, Mode::Session];
+
+struct Web {
+    router: Router,
+    mode: Mode,
+    session: Option<String>,
+    principal: Principal,
+    _house: House,
+}
+
+struct Reply {
+    status: StatusCode,
+    session: Option<String>,
+    /// The messages, as they were written.
+    messages: Vec<String>,
+}
+
+impl Web {
+    async fn new(mode: Mode) -> Self {
+        let house = house();
+        let options = FaceOptions {
+            http_sessions: mode == Mode::Session,
+            ..FaceOptions::default()
+        };
+        let face = Face::new(Arc::clone(&house.registry), options);
+        let options = McpOptions {
+            body_bytes: 1024 * 1024,
+            sessions: (mode == Mode::Session).then_some(SessionOptions {
+                most: 4,
+                idle: Duration::from_mins(1),
+            }),
+        };
+        let never = CancellationToken::new();
+        let make = move || face.for_connection();
+        let (router, _) = mcp_routes(make, &options, never.clone(), never);
+        let mut web = Self {
+            router,
+            mode,
+            session: None,
+            principal: Principal::default(),
+            _house: house,
+        };
+        if mode == Mode::Session {
+            let hello = json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": { "elicitation": {} },
+                "clientInfo": { "name": "test", "version": "0" },
+            });
+            web.session = web.post("initialize", hello, &[]).await.session;
+        }
+        web
+    }
+
+    fn request(&self) -> http::request::Builder {
+        let version = match self.mode {
+            Mode::Modern => "2026-07-28",
+            Mode::Legacy | Mode::Session => "2025-11-25",
+        };
+        let mut request = Request::builder()
+            .uri("/mcp")
+            .header(header::HOST, "localhost")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, text/event-stream")
+            .header("mcp-protocol-version", version);
+        if let Some(session) = &self.session {
+            request = request.header("mcp-session-id", session);
+        }
+        request
+    }
+
+    async fn post(&self, method: &str, mut params: Value, headers: &[(&str, &str)]) -> Reply {
+        let mut request = self.request().method("POST");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if self.mode == Mode::Modern {
+            request = request.header("mcp-method", method);
+            if let Some(name) = params["name"].as_str() {
+                request = request.header("mcp-name", name);
+            }
+            let meta = params["_meta"].as_object().cloned().unwrap_or_default();
+            let mut meta = Value::Object(meta);
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "0" });
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
+            params["_meta"] = meta;
+        }
+        let body = json!({ "jsonrpc": "2.0", "id": "i", "method": method, "params": params });
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        self.send(request).await
+    }
+
+    async fn send(&self, mut request: Request<Body>) -> Reply {
+        request.extensions_mut().insert(self.principal.clone());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let header = |name: &str| {
+            let value = response.headers().get(name)?;
+            Some(value.to_str().unwrap().to_owned())
+        };
+        let session = header("mcp-session-id");
+        let streams = header("content-type").is_some_and(|it| it.starts_with("text/event-stream"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        let messages = if streams {
+            let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+            let data = data.filter(|data| !data.is_empty());
+            data.map(str::to_owned).collect()
+        } else {
+            vec![body]
+        };
+        Reply {
+            status,
+            session,
+            messages,
+        }
+    }
+
+    /// The text of the result of a request.
+    async fn result(&self, method: &str, params: Value) -> String {
+        let reply = self.post(method, params, &[]).await;
+        let message = reply.messages.last().unwrap();
+        result(message)
+    }
+}
+
+/// The result in a message, which is written as every answer is.
+fn result(message: &str) -> String {
+    let rest = message.strip_prefix(r#"{"jsonrpc":"2.0","id":"i","result":"#);
+    let rest = rest.unwrap_or_else(|| panic!("{message}"));
+    rest.strip_suffix('}').unwrap().to_owned()
+}
+
+fn call(name: &str, arguments: &Value) -> Value {
+    json!({ "name": name, "arguments": arguments })
+}
+
+#[tokio::test]
+async fn guests_are_listed_and_answer_as_they_are_in_every_mode() {
+    for mode in MODES {
+        let web = Web::new(mode).await;
+        let modern = mode == Mode::Modern;
+        let listed = web.result("tools/list", json!({})).await;
+        assert!(listed.contains(ECHO), "{mode:?}: {listed}");
+        assert_eq!(listed.contains(r#""resultType":"complete""#), modern);
+        let told = web
+            .result("tools/call", call("far__echo", &json!({ "aa": 1 })))
+            .await;
+        assert_eq!(told, answer(modern), "{mode:?}");
+        let own = web
+            .result("tools/call", call("reasoning_sessions", &json!({})))
+            .await;
+        assert!(own.contains("structuredContent"), "{mode:?}: {own}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_after_progress_is_told_as_it_is_too() {
+    for mode in MODES {
+        let web = Web::new(mode).await;
+        let mut params = call("far__echo", &json!({ "progress": true }));
+        params["_meta"] = json!({ "progressToken": "p" });
+        let reply = web.post("tools/call", params, &[]).await;
+        let [.., progress, last] = reply.messages.as_slice() else {
+            panic!("{mode:?}: {:?}", reply.messages);
+        };
+        assert!(progress.contains("notifications/progress"), "{progress}");
+        assert_eq!(result(last), answer(mode == Mode::Modern), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
+    let web = Web::new(Mode::Session).await;
+    let body = json!({
+        "jsonrpc": "2.0", "id": "i", "method": "tools/call",
+        "params": call("far__wait", &json!({})),
+    });
+    let request = web
+        .request()
+        .method("POST")
+        .body(Body::from(body.to_string()));
+    let response = web.router.clone().oneshot(request.unwrap()).await.unwrap();
+    let mut stream = response.into_body();
+    let first = stream.frame().await.unwrap().unwrap().into_data().unwrap();
+    let first = String::from_utf8(first.to_vec()).unwrap();
+    let last_id = first.lines().find_map(|line| line.strip_prefix("id: "));
+    drop(stream);
+    let request = web.request().method("GET");
+    let request = request.header("last-event-id", last_id.expect("events have ids"));
+    let taken_up = web.send(request.body(Body::empty()).unwrap());
+    let (reply, ()) = tokio::join!(taken_up, async { MAY_END.add_permits(1) });
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(result(reply.messages.last().unwrap()), answer(false));
+}
+
+#[tokio::test]
+async fn a_guest_asks_by_its_answer_and_the_call_is_sent_again() {
+    let web = Web::new(Mode::Modern).await;
+    let told = web.result("tools/call", call("far__ask", &json!({}))).await;
+    assert_eq!(told, INPUT);
+    let mut again = call("far__ask", &json!({}));
+    again["requestState"] = json!("far state");
+    again["inputResponses"] = json!({ "who": { "action": "decline" } });
+    let told = web.result("tools/call", again).await;
+    assert!(told.contains("decline"), "{told}");
+}
+
+#[tokio::test]
+async fn a_guest_asks_during_the_call_in_a_session() {
+    let web = Web::new(Mode::Session).await;
+    let body = json!({
+        "jsonrpc": "2.0", "id": "i", "method": "tools/call",
+        "params": call("far__ask", &json!({})),
+    });
+    let post = |body: &Value| {
+        let request = web.request().method("POST");
+        request.body(Body::from(body.to_string())).unwrap()
+    };
+    let response = web.router.clone().oneshot(post(&body)).await.unwrap();
+    let mut stream = response.into_body();
+    let mut told = String::new();
+    while let Some(frame) = stream.frame().await {
+        let event = frame.unwrap().into_data().unwrap();
+        let event = String::from_utf8(event.to_vec()).unwrap();
+        let data = event.lines().find_map(|line| line.strip_prefix("data: {"));
+        let Some(data) = data else { continue };
+        let message: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+        if message["method"] == "elicitation/create" {
+            assert_eq!(message["params"]["vendor"], 1);
+            let result = json!({ "action": "cancel" });
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+            assert_eq!(web.send(post(&answer)).await.status, StatusCode::ACCEPTED);
+        } else {
+            told = message["result"]["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+        }
+    }
+    assert_eq!(told, r#"{"action":"cancel"}"#);
+}
+
+#[tokio::test]
+async fn where_nothing_carries_them_past_the_sdk_guests_are_told_as_far_as_it_knows() {
+    let face = house().face;
+    let door = StreamableHttpService::new(
+        move || Ok(face.clone()),
+        Arc::new(NeverSessionManager::default()),
+        StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true),
+    );
+    let ask = async |method: &str, params: Value| -> Value {
+        let body = json!({ "jsonrpc": "2.0", "id": "i", "method": method, "params": params });
+        let request = Request::post("http://localhost/mcp")
+            .header(header::HOST, "localhost")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, text/event-stream")
+            .body(Body::from(body.to_string()));
+        let body = door.handle(request.unwrap()).await.into_body();
+        serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap()
+    };
+    let listed = ask("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| tool["name"] == "far__ask"));
+    // A kind of content that it does not know is told as text.
+    let told = ask("tools/call", call("far__echo", &json!({}))).await;
+    assert_eq!(told["result"]["content"][0]["text"], answer(false));
+    let told = ask("tools/call", call("far__ask", &json!({}))).await;
+    assert_eq!(told["result"]["content"][0]["text"], "nobody can be asked");
+}
+
+#[tokio::test]
+async fn a_client_without_a_connection_is_not_asked_during_its_call() {
+    let web = Web::new(Mode::Legacy).await;
+    let told = web.result("tools/call", call("far__ask", &json!({}))).await;
+    assert!(told.contains("nobody can be asked"), "{told}");
+}
+
+#[tokio::test]
+async fn guests_are_for_those_who_may_call_them() {
+    for mode in [Mode::Modern, Mode::Legacy] {
+        let mut web = Web::new(mode).await;
+        web.principal = Principal {
+            name: Some("ada".into()),
+            scope: Scope::Only(["far__e*".to_owned()].into()),
+        };
+        let listed: Value =
+            serde_json::from_str(&web.result("tools/list", json!({})).await).unwrap();
+        let tools = listed["tools"].as_array().unwrap();
+        let names: Vec<&str> = tools
+            .iter()
+            .map(|it| it["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["reasoning_resume", "far__echo"]);
+        assert_eq!(listed["cacheScope"], "private");
+        let told = web
+            .result("tools/call", call("far__echo", &json!({})))
+            .await;
+        assert_eq!(told, answer(mode == Mode::Modern));
+        for other in ["far__ask", "gateway_call"] {
+            let told = web
+                .result("tools/call", call(other, &json!({ "tool": "x" })))
+                .await;
+            assert!(told.contains("Forbidden"), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn headers_that_a_guest_asks_for_must_say_what_its_arguments_say() {
+    let web = Web::new(Mode::Modern).await;
+    let params = || call("far__echo", &json!({ "zz": "north" }));
+    let fits = web
+        .post("tools/call", params(), &[("mcp-param-zone", "north")])
+        .await;
+    assert_eq!(result(&fits.messages[0]), answer(true));
+    let differs = web
+        .post("tools/call", params(), &[("mcp-param-zone", "south")])
+        .await;
+    assert_eq!(differs.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn guests_are_handed_on_over_the_older_event_stream() {
+    let house = house();
+    let server = sse_support::Server::of(house.face.clone()).await;
+    let mut client = server.begin(None).await;
+    client.call(1, "far__echo", json!({})).await;
+    assert_eq!(client.message().await["result"].to_string(), answer(false));
+    client.request(json!(2), "tools/list", json!({})).await;
+    let listed = client.message().await["result"]["tools"].to_string();
+    assert!(listed.contains(ECHO), "{listed}");
+}
