@@ -1,0 +1,74 @@
+//! A model with the tools of servers, in a few lines: `chain QUESTION [SERVER…]`.
+//!
+//! A server is an address, or a command with its arguments in one word:
+//!
+//! ```text
+//! MODEL_URL=http://127.0.0.1:11434/v1 MODEL=qwen3 chain "Which file here is the largest?" \
+//!     "npx -y @modelcontextprotocol/server-filesystem ."
+//! ```
+//!
+//! `MODEL_URL` is any address that speaks as `OpenAI` does, `MODEL` a model it has, `MODEL_KEY` the
+//! key it wants, if any.
+#![allow(clippy::print_stdout, reason = "an example speaks to its reader")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it is a program of its own, and this is where it reads its settings"
+)]
+
+use std::{
+    env,
+    io::{self, Write as _},
+    sync::Arc,
+};
+
+use deliberate_adapter::{Adapter, AdapterConfig, Chain, ServerConfig, chain::ChainEvent};
+use deliberate_thinker::{OpenAi, OpenAiSettings};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = env::args().skip(1);
+    let question = words.next().ok_or("what is the question?")?;
+    let servers: Result<Vec<_>, _> = words.enumerate().map(server).collect();
+    let adapter = Adapter::new(AdapterConfig::of(servers?))?;
+    let functions = adapter.to_functions().await?;
+    for failed in &functions.failed {
+        println!("[left out: {failed}]");
+    }
+    let chain = Chain::new(Arc::new(model()?)).with(functions.functions);
+    let answer = chain.run_telling(question, &show).await?;
+    println!("\n[{} turns, {} calls]", answer.turns, answer.called.len());
+    adapter.close().await;
+    Ok(())
+}
+
+fn server((at, word): (usize, String)) -> Result<ServerConfig, Box<dyn std::error::Error>> {
+    let name = format!("s{}", at + 1);
+    if word.starts_with("http") {
+        return Ok(ServerConfig::http(name, &word)?);
+    }
+    let mut words = word.split_whitespace().map(str::to_owned);
+    let command = words.next().ok_or("an empty word is no server")?;
+    Ok(ServerConfig::stdio(name, command, words))
+}
+
+fn model() -> Result<OpenAi, Box<dyn std::error::Error>> {
+    let url = env::var("MODEL_URL").unwrap_or("http://127.0.0.1:11434/v1".to_owned());
+    Ok(OpenAi::new(OpenAiSettings {
+        model: env::var("MODEL").ok(),
+        api_key: env::var("MODEL_KEY").ok().map(Into::into),
+        ..OpenAiSettings::at(url)
+    })?)
+}
+
+fn show(event: ChainEvent) {
+    match event {
+        ChainEvent::Text(text) => {
+            print!("{text}");
+            // The reader may be gone.
+            drop(io::stdout().flush());
+        }
+        ChainEvent::Calling(call) => println!("[{} {}]", call.name, call.arguments),
+        ChainEvent::Again => println!("\n[once more]"),
+        _ => {}
+    }
+}

@@ -1,0 +1,42 @@
+//! The tools of a server, and a call of one: `tools COMMAND ARGS… [--call TOOL JSON]`.
+//!
+//! In place of the command there may be an address:
+//!
+//! ```text
+//! tools npx -y @modelcontextprotocol/server-everything --call server__echo '{"message":"hello"}'
+//! tools https://example.com/mcp
+//! ```
+#![allow(clippy::print_stdout, reason = "an example speaks to its reader")]
+
+use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let command = words
+        .next()
+        .ok_or("which server? give a command or an address")?;
+    let args: Vec<String> = words.by_ref().take_while(|word| word != "--call").collect();
+    let server = if command.starts_with("http") {
+        ServerConfig::http("server", &command)?
+    } else {
+        ServerConfig::stdio("server", command, args)
+    };
+    let adapter = Adapter::new(AdapterConfig::of([server]))?;
+    let functions = adapter.to_functions().await?;
+    for function in &functions.functions {
+        let description = function.description().lines().next().unwrap_or_default();
+        println!("{:30} {description}", function.name);
+    }
+    for warning in &functions.warnings {
+        println!("[{warning}]");
+    }
+    if let (Some(name), Some(arguments)) = (words.next(), words.next()) {
+        let function = functions.get(&name).ok_or("there is no such function")?;
+        let result = function.call(serde_json::from_str(&arguments)?).await?;
+        println!("{}", result.text());
+    }
+    println!("{}", serde_json::to_string_pretty(&adapter.status())?);
+    adapter.close().await;
+    Ok(())
+}

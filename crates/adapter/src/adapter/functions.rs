@@ -1,0 +1,183 @@
+//! The tools of all servers as functions.
+
+use std::{fmt, sync::Arc};
+
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::{Adapter, Failing, names::named};
+use crate::{
+    CallOptions, Client, Error, ErrorKind,
+    client::{Fresh, ToolDef, ToolList},
+    content::ToolResult,
+    schema::Parameters,
+};
+
+/// A tool that can be called like a function.
+#[derive(Clone)]
+pub struct Function {
+    /// Its name here: for a model, and unlike any other's.
+    pub name: String,
+    /// Its server.
+    pub server: String,
+    /// The tool, as its server describes it.
+    pub tool: Arc<ToolDef>,
+    /// What it takes.
+    pub parameters: Arc<Parameters>,
+    adapter: Adapter,
+}
+
+/// Functions, and what is missing from them.
+#[derive(Debug, Clone, Default)]
+pub struct Functions {
+    /// In the order of servers and of each server's list.
+    pub functions: Vec<Function>,
+    /// Servers that could not be asked.
+    pub failed: Vec<Error>,
+    /// What else should be known: tools left out, names asked for that nothing has.
+    pub warnings: Vec<String>,
+}
+
+impl Functions {
+    /// The function of that name.
+    pub fn get(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+}
+
+impl Adapter {
+    /// The functions: from what is known of the servers' lists, if that is fresh.
+    pub async fn to_functions(&self) -> Result<Functions, Error> {
+        let fresh = if self.0.config.cache {
+            Fresh::Cached
+        } else {
+            Fresh::Anew
+        };
+        self.functions(fresh).await
+    }
+
+    /// The functions, all servers asked anew.
+    pub async fn refresh_tools(&self) -> Result<Functions, Error> {
+        self.functions(Fresh::Anew).await
+    }
+
+    /// Those of `names` that no function has.
+    pub async fn missing(&self, names: &[&str]) -> Result<Vec<String>, Error> {
+        let functions = self.to_functions().await?;
+        let missing = names.iter().filter(|name| functions.get(name).is_none());
+        Ok(missing.map(|name| (*name).to_owned()).collect())
+    }
+
+    async fn functions(&self, fresh: Fresh) -> Result<Functions, Error> {
+        let asked = self
+            .clients()
+            .map(|client| async move { (client, client.tools(fresh).await) });
+        let mut all = Functions::default();
+        let mut lists: Vec<(&Client, Arc<ToolList>)> = Vec::new();
+        for (client, list) in join_all(asked).await {
+            match list {
+                Ok(list) => lists.push((client, list)),
+                Err(error) if self.0.config.failing == Failing::Closed => return Err(error),
+                Err(error) => all.failed.push(error),
+            }
+        }
+        // A caller must be able to tell «no tools» from «nobody is there».
+        if lists.is_empty()
+            && let Some(error) = all.failed.first()
+        {
+            return Err(error.clone());
+        }
+        let mut chosen = Vec::new();
+        let mut plain = Vec::new();
+        for (client, list) in &lists {
+            let warnings = list.warnings.iter();
+            all.warnings
+                .extend(warnings.map(|what| format!("server {:?}: {what}", client.name())));
+            plain.extend(list.tools.iter().map(|tool| (client.name(), tool.as_ref())));
+            let filter = &self.0.config.filter;
+            let tools = list
+                .tools
+                .iter()
+                .filter(|tool| filter.lets_through(client.name(), tool));
+            chosen.extend(tools.map(|tool| (client.name(), tool)));
+        }
+        for name in self.0.config.filter.unmet(&plain) {
+            all.warnings.push(format!("no tool is named {name:?}"));
+        }
+        let pairs: Vec<_> = chosen
+            .iter()
+            .map(|(server, tool)| (*server, tool.name.as_str()))
+            .collect();
+        for ((server, tool), name) in chosen.iter().zip(named(&pairs, self.0.config.prefix)) {
+            match name {
+                Some(name) => all.functions.push(self.function(name, server, tool)),
+                None => all.warnings.push(format!(
+                    "server {server:?}: the tool {:?} is left out, another has its name",
+                    tool.name
+                )),
+            }
+        }
+        Ok(all)
+    }
+
+    fn function(&self, name: String, server: &str, tool: &Arc<ToolDef>) -> Function {
+        Function {
+            name,
+            server: server.to_owned(),
+            tool: tool.clone(),
+            parameters: tool.parameters().clone(),
+            adapter: self.clone(),
+        }
+    }
+}
+
+impl Function {
+    /// What it does, for a model.
+    pub fn description(&self) -> &str {
+        self.tool
+            .description()
+            .or_else(|| self.tool.title())
+            .unwrap_or_default()
+    }
+
+    /// Calls it. A tool that says it failed is an error of the class «domain».
+    pub async fn call(&self, arguments: Value) -> Result<ToolResult, Error> {
+        self.call_with(arguments, CallOptions::default()).await
+    }
+
+    /// The same, in a certain way.
+    pub async fn call_with(
+        &self,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<ToolResult, Error> {
+        let adapter = &self.adapter;
+        let executed = adapter
+            .execute(&self.server, &self.tool.name, arguments, options)
+            .await?;
+        let result = ToolResult::from_value(&executed.result);
+        if result.is_error {
+            let kind = ErrorKind::Domain {
+                message: result.text(),
+                result: Box::new(result.to_value()),
+            };
+            return Err(Error::new(executed.by, kind).about(self.tool.name.as_str()));
+        }
+        Ok(result)
+    }
+
+    /// Calls it in the background.
+    pub fn spawn(&self, arguments: Value) -> tokio::task::JoinHandle<Result<ToolResult, Error>> {
+        let function = self.clone();
+        tokio::spawn(async move { function.call(arguments).await })
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("name", &self.name)
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}

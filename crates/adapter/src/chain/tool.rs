@@ -1,0 +1,95 @@
+//! What a chain can call: functions of servers, or anything else that has a schema.
+
+use std::sync::Arc;
+
+use deliberate_thinker::Function as Described;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{Arguments, ToolText};
+use crate::{
+    adapter::Function,
+    schema::{
+        Parameters,
+        formats::{self, Exported},
+    },
+};
+
+/// Something a chain can call.
+pub trait ChainTool: Send + Sync + 'static {
+    /// Its name: letters, digits, `_` and `-`, at most 64.
+    fn name(&self) -> &str;
+    /// What it does and when to call it.
+    fn description(&self) -> &str;
+    /// The JSON Schema of its arguments.
+    fn parameters(&self) -> Arc<Parameters>;
+    /// Calls it. The text is what the model is told, of a success or of a failure.
+    fn call(&self, arguments: Arguments) -> BoxFuture<'_, ToolText>;
+}
+
+impl ChainTool for Function {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        Self::description(self)
+    }
+
+    fn parameters(&self) -> Arc<Parameters> {
+        self.parameters.clone()
+    }
+
+    fn call(&self, arguments: Arguments) -> BoxFuture<'_, ToolText> {
+        Box::pin(async move {
+            match Self::call(self, arguments).await {
+                Ok(result) => Ok(result.text()),
+                Err(error) => Err(match error.hint() {
+                    Some(hint) => format!("{error}. {hint}"),
+                    None => error.to_string(),
+                }),
+            }
+        })
+    }
+}
+
+/// A tool, and what the model is told of it.
+#[derive(Clone)]
+pub(super) struct Told {
+    tool: Arc<dyn ChainTool>,
+    exported: Arc<Exported>,
+}
+
+impl Told {
+    pub(super) fn new(tool: Arc<dyn ChainTool>) -> Self {
+        // The form that all providers take; where a schema does not fit it, the description says
+        // the rest.
+        let exported = formats::openai(tool.name(), tool.description(), &tool.parameters(), false);
+        Self {
+            tool,
+            exported: Arc::new(exported),
+        }
+    }
+
+    /// The name the model knows.
+    pub(super) fn name(&self) -> &str {
+        &self.exported.name
+    }
+
+    pub(super) fn described(&self) -> Described {
+        let part = |name: &str| self.exported.tool.pointer(&format!("/function/{name}"));
+        Described {
+            name: self.name().to_owned(),
+            description: part("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            parameters: part("parameters").cloned().unwrap_or_default(),
+        }
+    }
+
+    pub(super) async fn call(&self, arguments: &Value) -> ToolText {
+        let arguments = self.exported.arguments_back(arguments);
+        self.tool.call(arguments).await
+    }
+}

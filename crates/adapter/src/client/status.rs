@@ -1,0 +1,192 @@
+//! How a server does: what was counted, without asking it.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::Client;
+use crate::Error;
+
+/// How a server does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub server: String,
+    /// How it is reached; without secrets.
+    pub address: String,
+    /// How it stands with the connection.
+    pub state: State,
+    /// The revision of the protocol, while connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Requests that wait for an answer.
+    pub in_flight: usize,
+    /// Calls of tools so far.
+    pub calls: u64,
+    /// How many of them came to nothing.
+    pub failures: u64,
+    /// How often it was connected anew.
+    pub reconnects: u64,
+    /// What it sent that is no message, on this connection.
+    pub garbage: u64,
+    /// How a call took on average, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_ms: Option<f64>,
+    /// What last went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// How fast it answered when it was last asked, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_ping_ms: Option<f64>,
+    /// The share of the time since the first attempt in which it was connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up_percent: Option<f64>,
+    /// The last it wrote to its standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<String>,
+}
+
+/// How it stands with a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Nobody needs it.
+    Idle,
+    /// It is being made.
+    Connecting,
+    /// It is there.
+    Ready,
+    /// It failed, and is tried again after a while.
+    Resting,
+    /// The client was closed.
+    Stopped,
+}
+
+/// What is counted.
+#[derive(Default)]
+pub(super) struct Counts {
+    calls: AtomicU64,
+    failures: AtomicU64,
+    took_us: AtomicU64,
+    connects: AtomicU64,
+    more: Mutex<More>,
+}
+
+#[derive(Default)]
+struct More {
+    last_error: Option<String>,
+    last_ping: Option<Duration>,
+    first: Option<Instant>,
+    up_since: Option<Instant>,
+    up_before: Duration,
+}
+
+impl Counts {
+    pub(super) fn called(&self, took: Duration, failed: Option<&Error>) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.took_us.fetch_add(took, Ordering::Relaxed);
+        if let Some(error) = failed {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            self.with(|more| more.last_error = Some(error.to_string()));
+        }
+    }
+
+    pub(super) fn connected(&self) {
+        self.connects.fetch_add(1, Ordering::Relaxed);
+        self.with(|more| {
+            more.first.get_or_insert_with(Instant::now);
+            more.up_since = Some(Instant::now());
+        });
+    }
+
+    pub(super) fn failed_to_connect(&self, error: &Error) {
+        self.with(|more| {
+            more.first.get_or_insert_with(Instant::now);
+            more.last_error = Some(error.to_string());
+        });
+    }
+
+    pub(super) fn lost(&self, why: &str) {
+        self.with(|more| {
+            if let Some(since) = more.up_since.take() {
+                more.up_before += since.elapsed();
+            }
+            more.last_error = Some(format!("the connection ended: {why}"));
+        });
+    }
+
+    pub(super) fn pinged(&self, took: Duration) {
+        self.with(|more| more.last_ping = Some(took));
+    }
+
+    pub(super) fn failed_ping(&self, error: &Error) {
+        self.with(|more| {
+            more.last_ping = None;
+            more.last_error = Some(error.to_string());
+        });
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut More) -> T) -> T {
+        act(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Client {
+    /// How the server does. Asks nothing.
+    pub fn status(&self) -> Status {
+        let counts = &self.0.counts;
+        let live = self.live();
+        let calls = counts.calls.load(Ordering::Relaxed);
+        let took = counts.took_us.load(Ordering::Relaxed) as f64 / 1_000.0;
+        let connects = counts.connects.load(Ordering::Relaxed);
+        let in_ms = |time: Duration| time.as_secs_f64() * 1_000.0;
+        counts.with(|more| Status {
+            server: self.name().to_owned(),
+            address: self.0.connector.address(),
+            state: self.state(live.is_some()),
+            version: live
+                .as_ref()
+                .and_then(|live| Some(live.side()?.version.clone())),
+            in_flight: live.as_ref().map_or(0, |live| live.shared.pending.len()),
+            calls,
+            failures: counts.failures.load(Ordering::Relaxed),
+            reconnects: connects.saturating_sub(1),
+            garbage: live
+                .as_ref()
+                .map_or(0, |live| live.shared.garbage.load(Ordering::Relaxed)),
+            mean_ms: (calls > 0).then(|| took / calls as f64),
+            last_error: more.last_error.clone(),
+            last_ping_ms: more.last_ping.map(in_ms),
+            up_percent: more.first.map(|first| {
+                let now = more
+                    .up_since
+                    .map_or(Duration::ZERO, |since| since.elapsed());
+                let all = first.elapsed().as_secs_f64().max(f64::EPSILON);
+                (100.0 * (more.up_before + now).as_secs_f64() / all).min(100.0)
+            }),
+            diagnosis: live.as_ref().and_then(|live| live.link.diagnosis()),
+        })
+    }
+
+    fn state(&self, live: bool) -> State {
+        if self.0.stopped.is_cancelled() {
+            State::Stopped
+        } else if live {
+            State::Ready
+        } else if self.is_connecting() {
+            State::Connecting
+        } else if self.resting().is_some() {
+            State::Resting
+        } else {
+            State::Idle
+        }
+    }
+}

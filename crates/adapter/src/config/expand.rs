@@ -1,0 +1,91 @@
+//! `${NAME}` in a configuration: a variable of ours, so that secrets need not be written down.
+
+use super::Mistake;
+
+/// Where the values of variables come from.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// `text` with the variables in it put in: `${NAME}`, `${env:NAME}` (as VS Code and Cursor write
+/// it), `${NAME:-what to take without it}`. A variable that is not set is a mistake: an empty
+/// password would be found out much later. What looks otherwise stays as it is.
+pub fn expand(
+    text: &str,
+    place: &str,
+    variables: Variables<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let Some((inside, behind)) = after.split_once('}') else {
+            out.push_str("${");
+            rest = after;
+            continue;
+        };
+        let (name, otherwise) = match inside.split_once(":-") {
+            Some((name, otherwise)) => (name, Some(otherwise)),
+            None => (inside, None),
+        };
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        if is_name(name) {
+            match variables(name).or_else(|| otherwise.map(str::to_owned)) {
+                Some(value) => out.push_str(&value),
+                None => mistakes.push(Mistake::new(
+                    place,
+                    format!(
+                        "the variable {name} is not set; set it, or write ${{{name}:-}} for nothing"
+                    ),
+                )),
+            }
+        } else {
+            out.push_str("${");
+            out.push_str(inside);
+            out.push('}');
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str) -> (String, usize) {
+        let variables = |name: &str| (name == "KEY").then(|| "secret".to_owned());
+        let mut mistakes = Vec::new();
+        let out = expand(text, "here", &variables, &mut mistakes);
+        (out, mistakes.len())
+    }
+
+    #[test]
+    fn variables_are_put_in() {
+        assert_eq!(
+            with("a ${KEY} b ${env:KEY}"),
+            ("a secret b secret".to_owned(), 0)
+        );
+        assert_eq!(with("${NONE:-x}${NONE:-}"), ("x".to_owned(), 0));
+        assert_eq!(with("Bearer ${NONE}"), ("Bearer ".to_owned(), 1));
+    }
+
+    #[test]
+    fn what_is_no_variable_stays() {
+        for text in [
+            "$KEY",
+            "${",
+            "${a b}",
+            "${workspaceFolder/x}",
+            "${1}",
+            "$}{",
+        ] {
+            assert_eq!(with(text), (text.to_owned(), 0));
+        }
+    }
+}

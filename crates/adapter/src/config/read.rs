@@ -1,0 +1,311 @@
+//! Servers as people write them down: the `mcpServers` JSON of Claude Desktop and Cursor, the
+//! `servers` of VS Code, and the `[servers.…]` tables of our own settings, which have the same
+//! fields and some more.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use super::{
+    AuthConfig, ConfigError, HttpConfig, Mistake, Reach, ServerConfig, ServerLimits, Speaks,
+    StdioConfig,
+    check::{self, address},
+    expand::{Variables, expand},
+    fields::Fields,
+};
+
+/// The most servers that are read from one place.
+const MAX_SERVERS: usize = 200;
+
+/// A server as it was written down, and what the gateway is to do with it.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The server.
+    pub config: ServerConfig,
+    /// Whether it is switched off.
+    pub disabled: bool,
+    /// Fields that are not the client's business: what is left for whoever uses the server.
+    pub more: Map<String, Value>,
+}
+
+/// An entry, with the fields of all who write them.
+struct Entry {
+    kind: Option<String>,
+    command: Option<String>,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    pass_env: Vec<String>,
+    cwd: Option<String>,
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+    auth: Option<Auth>,
+    speaks: Option<String>,
+    disabled: bool,
+    limits: ServerLimits,
+    more: Map<String, Value>,
+}
+
+struct Auth {
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    scopes: Vec<String>,
+    issuer: Option<String>,
+}
+
+impl Entry {
+    fn read(mut fields: Fields<'_>) -> Self {
+        Self {
+            kind: fields.text(&["type", "transport"]),
+            command: fields.text(&["command"]),
+            args: fields.texts("args"),
+            env: fields.table("env"),
+            pass_env: fields.texts("pass_env"),
+            cwd: fields.text(&["cwd"]),
+            url: fields.text(&["url", "serverUrl", "httpUrl"]),
+            headers: fields.table("headers"),
+            auth: fields.nested("auth").map(Auth::read),
+            speaks: fields.text(&["speaks"]),
+            disabled: fields.flag("disabled") == Some(true)
+                || fields.flag("enabled") == Some(false),
+            limits: limits(&mut fields),
+            more: fields.rest(),
+        }
+    }
+}
+
+impl Auth {
+    fn read(mut fields: Fields<'_>) -> Self {
+        let auth = Self {
+            client_id: fields.text(&["client_id"]),
+            client_secret: fields.text(&["client_secret"]),
+            scopes: fields.texts("scopes"),
+            issuer: fields.text(&["issuer"]),
+        };
+        fields.refuse_rest();
+        auth
+    }
+}
+
+fn limits(fields: &mut Fields<'_>) -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    let set = |limit: &mut Duration, ms: Option<u64>| {
+        if let Some(ms) = ms {
+            *limit = Duration::from_millis(ms);
+        }
+    };
+    set(&mut limits.connect, fields.number(&["connect_ms"]));
+    set(&mut limits.answer, fields.number(&["answer_ms"]));
+    // Some programs write seconds here, some milliseconds; nobody means less than a second.
+    let seconds_too = |time| if time < 1_000 { time * 1_000 } else { time };
+    let timeout = fields.number(&["timeout"]).map(seconds_too);
+    set(&mut limits.longest, timeout);
+    set(&mut limits.longest, fields.number(&["longest_ms"]));
+    let bytes = fields.number(&["message_bytes"]);
+    limits.message_bytes = bytes.unwrap_or(limits.message_bytes);
+    limits.at_once = fields.number(&["at_once"]).unwrap_or(limits.at_once);
+    limits.per_minute = fields.number(&["per_minute"]).or(limits.per_minute);
+    limits.items = fields.number(&["items"]).unwrap_or(limits.items);
+    limits
+}
+
+/// The servers of a table by name. Every mistake in any of them is named.
+///
+/// ```
+/// use deliberate_adapter::config::read_servers;
+/// use serde_json::json;
+///
+/// let file = json!({ "mcpServers": {
+///     "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."] },
+///     "web": { "url": "https://example.com/mcp", "headers": { "Authorization": "Bearer ${KEY}" } },
+/// } });
+/// let servers = file["mcpServers"].as_object().unwrap();
+/// let variables = |name: &str| (name == "KEY").then(|| "secret".to_owned());
+/// let listed = read_servers(servers, &variables).unwrap();
+/// assert_eq!(listed.len(), 2);
+/// let error = read_servers(servers, &|_| None).unwrap_err();
+/// assert!(error.to_string().contains("the variable KEY is not set"));
+/// ```
+pub fn read_servers(
+    servers: &Map<String, Value>,
+    variables: Variables<'_>,
+) -> Result<Vec<Listed>, ConfigError> {
+    let mut mistakes = Vec::new();
+    let mut listed = Vec::new();
+    if servers.len() > MAX_SERVERS {
+        let what = format!(
+            "there are {} servers, more than {MAX_SERVERS}",
+            servers.len()
+        );
+        return Err(vec![Mistake::new("servers", what)].into());
+    }
+    for (name, value) in servers {
+        let before = mistakes.len();
+        let fields = Fields::of(format!("servers.{name}"), value, &mut mistakes);
+        if let Some(entry) = fields.map(Entry::read) {
+            let server = server(name, entry, variables, &mut mistakes);
+            listed.extend(server.filter(|_| mistakes.len() == before));
+        }
+    }
+    if mistakes.is_empty() {
+        Ok(listed)
+    } else {
+        Err(mistakes.into())
+    }
+}
+
+fn server(
+    name: &str,
+    entry: Entry,
+    variables: Variables<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<Listed> {
+    let reach = reach(name, &entry, variables, mistakes);
+    let speaks = speaks(name, entry.speaks.as_deref(), mistakes);
+    let Some(reach) = reach else {
+        check::name(name, mistakes);
+        return None;
+    };
+    let mut config = ServerConfig::of(name.to_owned(), reach);
+    config.speaks = speaks;
+    config.limits = entry.limits;
+    if let Err(error) = config.check() {
+        mistakes.extend(error.mistakes);
+    }
+    Some(Listed {
+        config,
+        disabled: entry.disabled,
+        more: entry.more,
+    })
+}
+
+fn reach(
+    name: &str,
+    entry: &Entry,
+    variables: Variables<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<Reach> {
+    let place = |field: &str| format!("servers.{name}.{field}");
+    let (command, url) = (entry.command.as_deref(), entry.url.as_deref());
+    let kind = match (entry.kind.as_deref(), command, url) {
+        (_, Some(_), Some(_)) => {
+            mistakes.push(Mistake::new(
+                format!("servers.{name}"),
+                "has both `command` and `url`; a server has one of them",
+            ));
+            return None;
+        }
+        (_, None, None) => {
+            mistakes.push(Mistake::new(
+                format!("servers.{name}"),
+                "needs `command` (a program to start) or `url` (a server to reach)",
+            ));
+            return None;
+        }
+        (Some(kind), ..) => kind,
+        (None, Some(_), _) => "stdio",
+        (None, None, Some(url)) if url.starts_with("ws:") || url.starts_with("wss:") => "websocket",
+        (None, None, Some(_)) => "http",
+    };
+    match (kind, command, url) {
+        ("stdio", Some(command), _) => Some(Reach::Stdio(stdio(
+            name, command, entry, variables, mistakes,
+        ))),
+        ("http" | "streamable-http" | "streamable_http" | "streamableHttp", _, Some(url)) => {
+            network(name, url, entry, variables, mistakes).map(Reach::Http)
+        }
+        ("sse", _, Some(url)) => network(name, url, entry, variables, mistakes).map(Reach::Sse),
+        ("websocket" | "ws", _, Some(url)) => {
+            network(name, url, entry, variables, mistakes).map(Reach::WebSocket)
+        }
+        ("stdio", None, _) => {
+            mistakes.push(Mistake::new(place("command"), "is missing"));
+            None
+        }
+        (
+            "http" | "streamable-http" | "streamable_http" | "streamableHttp" | "sse" | "websocket"
+            | "ws",
+            _,
+            None,
+        ) => {
+            mistakes.push(Mistake::new(place("url"), "is missing"));
+            None
+        }
+        (other, ..) => {
+            mistakes.push(Mistake::new(
+                place("type"),
+                format!("{other:?} is unknown; use stdio, http, sse or websocket"),
+            ));
+            None
+        }
+    }
+}
+
+fn stdio(
+    name: &str,
+    command: &str,
+    entry: &Entry,
+    variables: Variables<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> StdioConfig {
+    let place = |field: &str| format!("servers.{name}.{field}");
+    let mut put = |text: &str, field: &str| expand(text, &place(field), variables, mistakes);
+    let env = entry
+        .env
+        .iter()
+        .map(|(name, value)| (name.clone(), SecretString::from(put(value, "env"))))
+        .collect();
+    StdioConfig {
+        command: put(command, "command"),
+        args: entry.args.iter().map(|arg| put(arg, "args")).collect(),
+        env,
+        pass_env: entry.pass_env.clone(),
+        cwd: (entry.cwd.as_deref()).map(|folder| PathBuf::from(put(folder, "cwd"))),
+    }
+}
+
+fn network(
+    name: &str,
+    url: &str,
+    entry: &Entry,
+    variables: Variables<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<HttpConfig> {
+    let place = |field: &str| format!("servers.{name}.{field}");
+    let mut put = |text: &str, field: &str| expand(text, &place(field), variables, mistakes);
+    let url = put(url, "url");
+    let headers = entry
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), SecretString::from(put(value, "headers"))))
+        .collect();
+    let auth = entry.auth.as_ref().map(|auth| AuthConfig {
+        client_id: auth.client_id.as_deref().map(|id| put(id, "auth")),
+        client_secret: (auth.client_secret.as_deref())
+            .map(|secret| SecretString::from(put(secret, "auth"))),
+        scopes: auth.scopes.clone(),
+        issuer: auth.issuer.as_deref().map(|issuer| put(issuer, "auth")),
+    });
+    match address(name, &url) {
+        Ok(url) => Some(HttpConfig { url, headers, auth }),
+        Err(error) => {
+            mistakes.extend(error.mistakes);
+            None
+        }
+    }
+}
+
+fn speaks(name: &str, said: Option<&str>, mistakes: &mut Vec<Mistake>) -> Speaks {
+    match said {
+        None | Some("auto") => Speaks::Auto,
+        Some("handshake" | "legacy") => Speaks::Handshake,
+        Some("stateless" | "modern") => Speaks::Stateless,
+        Some(other) => {
+            mistakes.push(Mistake::new(
+                format!("servers.{name}.speaks"),
+                format!("{other:?} is unknown; use auto, handshake or stateless"),
+            ));
+            Speaks::Auto
+        }
+    }
+}

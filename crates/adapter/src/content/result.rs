@@ -1,0 +1,178 @@
+//! What a tool answered, typed, with everything it held.
+
+use serde_json::{Map, Value};
+
+use super::{
+    data,
+    part::{Body, Contents, Part, in_order},
+};
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolResult {
+    /// Its parts, in order.
+    pub parts: Vec<Part>,
+    /// The answer as data, if the tool gives it.
+    pub structured: Option<Value>,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+    /// What the server says to programs.
+    pub meta: Option<Map<String, Value>>,
+    /// All other fields, and those that were malformed.
+    pub extra: Map<String, Value>,
+    /// The order of its fields; none if it was not read but made.
+    order: Option<Vec<String>>,
+    /// The whole, if it was no object at all.
+    whole: Option<Value>,
+}
+
+impl ToolResult {
+    /// An answer of these parts.
+    pub fn new(parts: Vec<Part>) -> Self {
+        Self {
+            parts,
+            ..Self::default()
+        }
+    }
+
+    /// Reads the result of `tools/call`. It never fails: what is malformed is kept in `extra`,
+    /// and a result without content has no parts.
+    pub fn from_value(result: &Value) -> Self {
+        let Value::Object(fields) = result else {
+            return Self {
+                parts: vec![Body::Opaque(result.clone()).into()],
+                whole: Some(result.clone()),
+                ..Self::default()
+            };
+        };
+        let mut out = Self {
+            order: Some(fields.keys().cloned().collect()),
+            ..Self::default()
+        };
+        for (key, value) in fields {
+            match (key.as_str(), value) {
+                ("content", Value::Array(blocks)) => {
+                    out.parts = blocks.iter().map(Part::from_value).collect();
+                }
+                ("structuredContent", value) => out.structured = Some(value.clone()),
+                ("isError", Value::Bool(failed)) => out.is_error = *failed,
+                ("_meta", Value::Object(meta)) => out.meta = Some(meta.clone()),
+                _ => {
+                    out.extra.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        out
+    }
+
+    /// The result as the protocol writes it: the very one that was read, if it was read.
+    pub fn to_value(&self) -> Value {
+        if let Some(whole) = &self.whole {
+            return whole.clone();
+        }
+        let order = self.order.as_deref().unwrap_or_default();
+        // A field that was read well is not among the others.
+        let read = |key: &str| order.iter().any(|it| it == key) && !self.extra.contains_key(key);
+        let mut known = Map::new();
+        if self.order.is_none() || !self.parts.is_empty() || read("content") {
+            let blocks = self.parts.iter().map(Part::to_value).collect();
+            known.insert("content".to_owned(), blocks);
+        }
+        if let Some(value) = &self.structured {
+            known.insert("structuredContent".to_owned(), value.clone());
+        }
+        if self.is_error || read("isError") {
+            known.insert("isError".to_owned(), Value::Bool(self.is_error));
+        }
+        if let Some(meta) = &self.meta {
+            known.insert("_meta".to_owned(), Value::Object(meta.clone()));
+        }
+        in_order(known, &self.extra, order)
+    }
+
+    /// All words, a line apart, with everything else told in a short line. Without parts it is
+    /// the structured answer.
+    pub fn text(&self) -> String {
+        if let Some(value) = &self.structured
+            && self.parts.is_empty()
+        {
+            return value.to_string();
+        }
+        let lines: Vec<String> = self.parts.iter().map(Part::told).collect();
+        lines.join("\n")
+    }
+
+    /// The words, if the answer is one part of words.
+    pub fn single_text(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [
+                Part {
+                    body: Body::Text(text),
+                    ..
+                },
+            ] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Part {
+    /// The part in words: its text, or a short line that tells what it is.
+    pub fn told(&self) -> String {
+        match &self.body {
+            Body::Text(text) => text.clone(),
+            Body::Image(it) => media("image", &it.mime, &it.data),
+            Body::Audio(it) => media("audio", &it.mime, &it.data),
+            Body::Resource(it) => match &it.contents {
+                Contents::Text(text) => text.clone(),
+                Contents::Blob(blob) => {
+                    let mime = it.mime.as_deref().unwrap_or("data");
+                    let size = data::spoken(data::size(blob));
+                    format!("[resource {} {}, {size}]", short(&it.uri), short(mime))
+                }
+            },
+            Body::Link(it) => {
+                let mut line = format!(
+                    "[link {}: {}",
+                    short(link_name(&it.name, it.title.as_deref())),
+                    short(&it.uri)
+                );
+                if let Some(mime) = &it.mime {
+                    line = format!("{line}, {}", short(mime));
+                }
+                if let Some(size) = it.size {
+                    let size = usize::try_from(size).unwrap_or(usize::MAX);
+                    line = format!("{line}, {}", data::spoken(size));
+                }
+                line + "]"
+            }
+            Body::Opaque(value) => {
+                let kind = value
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .unwrap_or("content");
+                format!("[unknown {}]", short(kind))
+            }
+        }
+    }
+}
+
+fn link_name<'a>(name: &'a str, title: Option<&'a str>) -> &'a str {
+    title.unwrap_or(name)
+}
+
+fn media(kind: &str, mime: &str, base64: &str) -> String {
+    format!(
+        "[{kind} {}, {}]",
+        short(mime),
+        data::spoken(data::size(base64))
+    )
+}
+
+/// What a server calls things goes into one line, so it is kept to one short line.
+fn short(text: &str) -> String {
+    let clean = text
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it });
+    clean.take(200).collect()
+}

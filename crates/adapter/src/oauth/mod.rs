@@ -1,0 +1,237 @@
+//! Logging in to servers with OAuth, as MCP has it: who may give tokens is found out from the
+//! server, a client is registered if need be, a person agrees in a browser or a secret stands for
+//! one, and tokens are renewed before they end. What the tokens are used for is not known here.
+//!
+//! The rooms: `session` gets tokens, `authority` is who gives them, `keep` is where they are kept,
+//! `browser` how a person is asked, `fault` what went wrong in words without secrets.
+
+mod authority;
+mod browser;
+mod fault;
+mod keep;
+mod session;
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use tokio::sync::Mutex;
+use url::Url;
+
+use crate::{
+    config::AuthConfig,
+    transport::{TransportError, http::Authorizer},
+};
+
+pub use browser::{Browser, Loopback, Show};
+pub use fault::LoginError;
+pub use keep::{MemoryTokens, TokenStore};
+
+use keep::Token;
+use session::{Challenge, Session};
+
+/// How long it may take to get a token when nobody is asked.
+const ALONE: Duration = Duration::from_mins(1);
+
+/// How long when someone has to agree.
+const WITH_SOMEONE: Duration = Duration::from_mins(10);
+
+/// How we log in.
+#[derive(Clone)]
+pub struct OAuthOptions {
+    /// Our client id, its secret, and what to ask for, where these are known.
+    pub auth: AuthConfig,
+    /// Where a document about us is found, for servers that take its address as our client id.
+    pub client_metadata: Option<Url>,
+    /// Who is asked to agree. Without it only a secret or a token from before helps. A person
+    /// takes longer than a connection may: let them log in ([`OAuth::login`]) before it is made.
+    pub browser: Option<Arc<dyn Browser>>,
+    /// Where tokens are kept.
+    pub store: Arc<dyn TokenStore>,
+}
+
+impl Default for OAuthOptions {
+    /// Nobody is asked, and tokens are kept in memory.
+    fn default() -> Self {
+        Self {
+            auth: AuthConfig::default(),
+            client_metadata: None,
+            browser: None,
+            store: Arc::new(MemoryTokens::default()),
+        }
+    }
+}
+
+impl fmt::Debug for OAuthOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthOptions")
+            .field("auth", &self.auth)
+            .field("client_metadata", &self.client_metadata)
+            .field("asks", &self.browser.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Gives the token for one server, and gets another when the server wants that. Cheap to clone;
+/// clones share the token.
+#[derive(Clone)]
+pub struct OAuth(Arc<Inner>);
+
+struct Inner {
+    server: Url,
+    options: OAuthOptions,
+    current: RwLock<Option<Token>>,
+    /// How many tokens there were. Who was refused with an older one only tries again.
+    generation: AtomicU64,
+    /// One at a time gets a token; the others wait for it.
+    session: Mutex<Session>,
+}
+
+impl OAuth {
+    /// The way to log in to that server. Does nothing yet.
+    pub fn new(server: Url, options: OAuthOptions) -> Self {
+        Self(Arc::new(Inner {
+            server,
+            options,
+            current: RwLock::default(),
+            generation: AtomicU64::new(0),
+            session: Mutex::default(),
+        }))
+    }
+
+    /// Logs in now, whatever token there is.
+    pub async fn login(&self) -> Result<(), TransportError> {
+        let inner = Arc::clone(&self.0);
+        self.apart(async move {
+            let mut session = inner.session.lock().await;
+            let kept = session.log_in(&inner.server, &inner.options).await;
+            kept.map(|token| inner.put(token))
+        })
+        .await
+    }
+
+    /// Forgets the token, here and where it is kept.
+    pub async fn logout(&self) -> Result<(), TransportError> {
+        let mut session = self.0.session.lock().await;
+        *session = Session::default();
+        self.0.put(None);
+        let cleared = self.0.options.store.clear().await;
+        cleared.map_err(|error| fault::refused(error.to_string()))
+    }
+
+    /// Whether there is a token. It may have ended.
+    pub async fn is_logged_in(&self) -> Result<bool, TransportError> {
+        let mut session = self.0.session.lock().await;
+        session.load(&self.0.server, &self.0.options).await?;
+        Ok(session.token().is_some())
+    }
+
+    /// Does it in a task of its own: a token that was given must be kept, even if who wanted it
+    /// has gone away meanwhile.
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, TransportError>> + Send + 'static,
+    ) -> Result<T, TransportError> {
+        let limit = match self.0.options.browser {
+            Some(_) => WITH_SOMEONE,
+            None => ALONE,
+        };
+        let task = tokio::spawn(tokio::time::timeout(limit, work));
+        match task.await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(fault::refused("logging in took too long")),
+            Err(_) => Err(fault::refused("logging in failed")),
+        }
+    }
+}
+
+impl Inner {
+    /// The token, if it can still be used.
+    fn ready(&self) -> Option<SecretString> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let token = current.as_ref().filter(|token| token.is_fresh());
+        token.map(|token| token.text.clone())
+    }
+
+    fn put(&self, token: Option<Token>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = token;
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    async fn token(&self) -> Result<Option<SecretString>, TransportError> {
+        let mut session = self.session.lock().await;
+        if let Some(token) = self.ready() {
+            return Ok(Some(token));
+        }
+        session.load(&self.server, &self.options).await?;
+        let Some(token) = session.token() else {
+            return Ok(None);
+        };
+        if token.is_fresh() {
+            self.put(Some(token));
+            return Ok(self.ready());
+        }
+        let renewed = session.refresh(&self.server, &self.options).await?;
+        let text = renewed.as_ref().map(|token| token.text.clone());
+        self.put(renewed);
+        Ok(text)
+    }
+
+    async fn challenged(&self, challenge: Challenge, seen: u64) -> Result<bool, TransportError> {
+        let mut session = self.session.lock().await;
+        if self.generation.load(Ordering::Acquire) != seen {
+            return Ok(true);
+        }
+        let answer = session.answer(&self.server, &self.options, &challenge);
+        let Some(token) = answer.await? else {
+            return Ok(false);
+        };
+        self.put(Some(token));
+        Ok(true)
+    }
+}
+
+impl Authorizer for OAuth {
+    fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>> {
+        Box::pin(async move {
+            if let Some(token) = self.0.ready() {
+                return Ok(Some(token));
+            }
+            let inner = Arc::clone(&self.0);
+            self.apart(async move { inner.token().await }).await
+        })
+    }
+
+    fn challenged<'a>(
+        &'a self,
+        status: u16,
+        www_authenticate: Option<&'a str>,
+        attempt: u32,
+    ) -> BoxFuture<'a, Result<bool, TransportError>> {
+        let challenge = Challenge {
+            status,
+            said: www_authenticate.map(str::to_owned),
+            attempt,
+        };
+        let seen = self.0.generation.load(Ordering::Acquire);
+        let inner = Arc::clone(&self.0);
+        Box::pin(self.apart(async move { inner.challenged(challenge, seen).await }))
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("server", &self.0.server.origin().ascii_serialization())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,379 @@
+//! `OpenAI`'s strict form: every field is asked for, no other is allowed, and only a few keywords
+//! are taken. The rest is told in words; what would lose its meaning makes the tool not strict.
+
+use serde_json::{Map, Value, json};
+
+use super::{Form, Undo, WRAPPER, back::takes_null, with_rules};
+use crate::schema::{
+    Additional, Kind, Param, Parameters, Shape,
+    refs::{SHELF, link},
+    words, write,
+};
+
+/// What a strict schema may hold.
+const MOST_FIELDS: usize = 5_000;
+const MOST_LEVELS: usize = 10;
+const MOST_CHOICES: usize = 1_000;
+const LONGEST_NAMES: usize = 120_000;
+/// A list of more than so many texts may hold only so many characters.
+const LONG_LIST: usize = 250;
+const LONGEST_LONG_LIST: usize = 15_000;
+
+type Strict<T> = Result<T, String>;
+
+/// The parameters in strict form; an error says what strictness can't hold.
+pub(super) fn form(parameters: &Parameters) -> Strict<Form> {
+    let root = parameters.resolve(&parameters.root);
+    let wrapped = !matches!(root.kind, Kind::Object { .. });
+    let mut plain = if wrapped {
+        in_wrapper(&parameters.root)
+    } else {
+        root.clone()
+    };
+    let mut writer = Writer::of(parameters);
+    plain.nullable = false;
+    plain.implied = false;
+    plain.description = None;
+    let mut rules = words::of_rules(&plain.constraints);
+    if let Some(values) = plain.choices.take() {
+        rules.push(format!("one of {}", words::json(&Value::Array(values))));
+    }
+    let notes = told_notes(&plain.constraints);
+    plain.constraints.clear();
+    let is_free = matches!(&plain.kind, Kind::Object { params, also_required, .. }
+        if params.is_empty() && also_required.is_empty());
+    let mut schema = if is_free && closed(&plain.kind) {
+        empty()
+    } else {
+        writer.write(&plain, 1)?
+    };
+    let shelf = writer.shelf()?;
+    if let Some(fields) = schema.as_object_mut()
+        && !shelf.is_empty()
+    {
+        fields.insert(SHELF.to_owned(), Value::Object(shelf));
+    }
+    writer.notes.splice(0..0, notes);
+    if wrapped {
+        let note = format!("the schema is no plain object; it stands in the field {WRAPPER}");
+        writer.notes.insert(0, note);
+    }
+    Ok(Form {
+        schema,
+        rules,
+        notes: writer.notes,
+        undo: Undo {
+            wrapped,
+            nulls: Some(Box::new(parameters.clone())),
+            ..Undo::default()
+        },
+    })
+}
+
+/// Arguments that are no plain object stand in one field.
+fn in_wrapper(root: &Shape) -> Shape {
+    Shape::of(Kind::Object {
+        params: vec![Param {
+            name: WRAPPER.to_owned(),
+            required: true,
+            shape: root.clone(),
+        }],
+        also_required: Vec::new(),
+        additional: Additional::Closed,
+    })
+}
+
+fn closed(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Object {
+            additional: Additional::Closed,
+            ..
+        }
+    )
+}
+
+fn is_open(additional: &Additional) -> bool {
+    match additional {
+        Additional::Open => true,
+        Additional::Closed => false,
+        Additional::Shape(shape) => shape.kind == Kind::Any && shape.is_bare(),
+    }
+}
+
+fn empty() -> Value {
+    json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+}
+
+fn told_notes(rules: &Map<String, Value>) -> Vec<String> {
+    let told = rules
+        .keys()
+        .map(|key| format!("{key} is told in the description"));
+    told.collect()
+}
+
+struct Writer<'a> {
+    parameters: &'a Parameters,
+    fields: usize,
+    choices: usize,
+    names: usize,
+    notes: Vec<String>,
+    used: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    const fn of(parameters: &'a Parameters) -> Self {
+        Self {
+            parameters,
+            fields: 0,
+            choices: 0,
+            names: 0,
+            notes: Vec::new(),
+            used: Vec::new(),
+        }
+    }
+
+    /// A shape with its description and the rules that are told in it.
+    fn write(&mut self, shape: &Shape, level: usize) -> Strict<Value> {
+        let (mut out, mut rules) = self.core(shape, level)?;
+        rules.extend(words::of_rules(&shape.constraints));
+        for key in shape.constraints.keys() {
+            self.note(format!("{key} is told in the description"));
+        }
+        if let Some(value) = &shape.default {
+            rules.push(format!("{} when left out", words::json(value)));
+            self.note("default is told in the description".to_owned());
+        }
+        if shape.nullable && !matches!(shape.kind, Kind::Null) {
+            out = or_null(out);
+        }
+        let text = with_rules(shape.description.clone().unwrap_or_default(), &rules);
+        if !text.is_empty() {
+            out = described(out, text);
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn core(&mut self, shape: &Shape, level: usize) -> Strict<(Map<String, Value>, Vec<String>)> {
+        if level > MOST_LEVELS {
+            return Err(format!("it is nested deeper than {MOST_LEVELS} levels"));
+        }
+        let mut out = Map::new();
+        let mut rules = Vec::new();
+        match &shape.kind {
+            Kind::Object { .. } => out = self.object(&shape.kind, level)?,
+            Kind::Array { prefix, items } => {
+                let Some(items) = items.as_ref().filter(|_| prefix.is_empty()) else {
+                    return Err("a list must say what all its items are".to_owned());
+                };
+                out.insert("type".to_owned(), "array".into());
+                out.insert("items".to_owned(), self.write(items, level + 1)?);
+            }
+            Kind::Union(forms) | Kind::OneOf(forms) => {
+                if matches!(shape.kind, Kind::OneOf(_)) {
+                    rules.push("fits exactly one of the forms".to_owned());
+                    self.note("oneOf became anyOf".to_owned());
+                }
+                let forms: Strict<Vec<Value>> = forms
+                    .iter()
+                    .map(|form| self.write(form, level + 1))
+                    .collect();
+                out.insert("anyOf".to_owned(), Value::Array(forms?));
+            }
+            Kind::Const(value) => self.values(&mut out, std::slice::from_ref(value))?,
+            Kind::Any if shape.choices.is_some() => {}
+            Kind::Ref(name) => {
+                if !self.used.contains(name) {
+                    self.used.push(name.clone());
+                }
+                out.insert("$ref".to_owned(), link(name).into());
+            }
+            _ => match write::type_name(shape).or(implied_type(shape)) {
+                Some(name) => {
+                    out.insert("type".to_owned(), name.into());
+                }
+                None => return Err("a part of it says no type".to_owned()),
+            },
+        }
+        if let Some(values) = &shape.choices {
+            self.values(&mut out, values)?;
+        }
+        Ok((out, rules))
+    }
+
+    /// A list of plain values, with its type beside it.
+    fn values(&mut self, out: &mut Map<String, Value>, values: &[Value]) -> Strict<()> {
+        self.choices += values.len();
+        let length: usize = values.iter().filter_map(Value::as_str).map(str::len).sum();
+        self.names += length;
+        if self.choices > MOST_CHOICES || self.names > LONGEST_NAMES {
+            return Err(format!(
+                "it lists more than {MOST_CHOICES} values or very long ones"
+            ));
+        }
+        if values.len() > LONG_LIST && length > LONGEST_LONG_LIST {
+            return Err("one of its lists of values is too long".to_owned());
+        }
+        let mut types: Vec<&str> = Vec::new();
+        for value in values {
+            let name = match value {
+                Value::Null => "null",
+                Value::Bool(_) => "boolean",
+                Value::Number(number) if number.is_f64() => "number",
+                Value::Number(_) => "integer",
+                Value::String(_) => "string",
+                _ => return Err("one of its fixed values is a list or an object".to_owned()),
+            };
+            if !types.contains(&name) {
+                types.push(name);
+            }
+        }
+        if !out.contains_key("type") {
+            let named = match types.as_slice() {
+                [one] => json!(one),
+                many => json!(many),
+            };
+            out.insert("type".to_owned(), named);
+        }
+        out.insert("enum".to_owned(), Value::Array(values.to_vec()));
+        Ok(())
+    }
+
+    fn object(&mut self, kind: &Kind, level: usize) -> Strict<Map<String, Value>> {
+        let Kind::Object {
+            params,
+            also_required,
+            additional,
+        } = kind
+        else {
+            return Err("a part of it is no object".to_owned());
+        };
+        if !also_required.is_empty() {
+            return Err("it asks for a field that it doesn't describe".to_owned());
+        }
+        match additional {
+            Additional::Closed => {}
+            other if !params.is_empty() && is_open(other) => {
+                self.note("other fields than the named ones can't be given".to_owned());
+            }
+            _ => return Err("a part of it takes fields of any name".to_owned()),
+        }
+        self.fields += params.len();
+        self.names += params.iter().map(|param| param.name.len()).sum::<usize>();
+        if self.fields > MOST_FIELDS || self.names > LONGEST_NAMES {
+            return Err(format!(
+                "it has more than {MOST_FIELDS} fields or very long names"
+            ));
+        }
+        let mut properties = Map::new();
+        for param in params {
+            let mut schema = self.write(&param.shape, level + 1)?;
+            if !param.required && !takes_null(self.parameters, &param.shape) {
+                self.note("fields that may be left out are null instead".to_owned());
+                schema = optional(schema);
+            }
+            properties.insert(param.name.clone(), schema);
+        }
+        let names: Vec<&String> = params.iter().map(|param| &param.name).collect();
+        let mut out = Map::new();
+        out.insert("type".to_owned(), "object".into());
+        out.insert("required".to_owned(), json!(names));
+        out.insert("properties".to_owned(), Value::Object(properties));
+        out.insert("additionalProperties".to_owned(), false.into());
+        Ok(out)
+    }
+
+    /// The definitions that were used, and those that they use.
+    fn shelf(&mut self) -> Strict<Map<String, Value>> {
+        let mut shelf = Map::new();
+        while let Some(name) = self
+            .used
+            .iter()
+            .find(|name| !shelf.contains_key(*name))
+            .cloned()
+        {
+            let found = self
+                .parameters
+                .definitions
+                .iter()
+                .find(|it| it.name == name);
+            let Some(found) = found else {
+                return Err("it refers to something that isn't there".to_owned());
+            };
+            self.names += name.len();
+            let schema = self.write(&found.shape, 2)?;
+            shelf.insert(name, schema);
+        }
+        Ok(shelf)
+    }
+}
+
+/// Without a type in the schema, the one its rules speak of is what is meant.
+fn implied_type(shape: &Shape) -> Option<&'static str> {
+    let mut named = Shape::of(shape.kind.clone());
+    named.implied = false;
+    write::type_name(&named)
+}
+
+/// A field that may be left out takes null; its description stays outside.
+fn optional(schema: Value) -> Value {
+    let Value::Object(mut fields) = schema else {
+        return schema;
+    };
+    let text = fields.shift_remove("description");
+    let mut out = or_null(fields);
+    if let Some(Value::String(text)) = text {
+        out = described(out, text);
+    }
+    Value::Object(out)
+}
+
+fn or_null(mut fields: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(forms)) = fields.get_mut("anyOf") {
+        let null = json!({"type": "null"});
+        if !forms.contains(&null) {
+            forms.push(null);
+        }
+        return fields;
+    }
+    let simple = !fields.contains_key("$ref") && !fields.contains_key("properties");
+    match fields.get("type").cloned() {
+        Some(Value::String(name)) if simple => {
+            fields.insert("type".to_owned(), json!([name, "null"]));
+        }
+        Some(Value::Array(mut names)) if simple => {
+            if !names.contains(&json!("null")) {
+                names.push("null".into());
+            }
+            fields.insert("type".to_owned(), Value::Array(names));
+        }
+        _ => {
+            let mut either = Map::new();
+            either.insert("anyOf".to_owned(), json!([fields, {"type": "null"}]));
+            return either;
+        }
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    fields
+}
+
+/// A reference takes no description beside it, so it is put one deeper.
+fn described(mut fields: Map<String, Value>, text: String) -> Map<String, Value> {
+    if fields.contains_key("$ref") {
+        let mut out = Map::new();
+        out.insert("anyOf".to_owned(), json!([fields]));
+        fields = out;
+    }
+    fields.insert("description".to_owned(), Value::String(text));
+    fields
+}

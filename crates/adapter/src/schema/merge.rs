@@ -1,0 +1,103 @@
+//! `allOf` made one schema, where that says exactly the same.
+
+use serde_json::{Map, Value};
+
+use super::keywords::is_rule;
+
+/// Keywords whose meaning hangs on what stands beside them: only one part may have any of a
+/// group, and then no other part may touch the fields or items they speak of.
+const FIELDS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
+const ITEMS: [&str; 6] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "minContains",
+    "maxContains",
+];
+const BRANCH: [&str; 3] = ["if", "then", "else"];
+
+/// The parts as one, or none if that would change what passes.
+pub(super) fn merged(parts: &[Map<String, Value>]) -> Option<Map<String, Value>> {
+    for group in [&FIELDS[..], &ITEMS, &BRANCH] {
+        let has = |part: &&Map<String, Value>| group.iter().any(|key| part.contains_key(*key));
+        let only_properties = |part: &&Map<String, Value>| {
+            let own = group.iter().filter(|key| part.contains_key(**key));
+            own.into_iter().all(|key| *key == "properties")
+        };
+        let concerned: Vec<_> = parts.iter().filter(has).collect();
+        if concerned.len() > 1 && !concerned.iter().all(only_properties) {
+            return None;
+        }
+    }
+    if parts.iter().any(hangs_on_all) {
+        return None;
+    }
+    let mut whole = Map::new();
+    for part in parts {
+        for (key, value) in part {
+            let joined = match whole.get(key) {
+                None => value.clone(),
+                Some(old) => joined(key, old, value)?,
+            };
+            whole.insert(key.clone(), joined);
+        }
+    }
+    Some(whole)
+}
+
+/// Whether a part says something of whatever else stands in the same schema.
+fn hangs_on_all(part: &Map<String, Value>) -> bool {
+    let flag = |key: &str| part.get(key).is_some_and(Value::is_boolean);
+    part.keys().any(|key| key.starts_with("unevaluated"))
+        || flag("exclusiveMinimum")
+        || flag("exclusiveMaximum")
+}
+
+/// Two values of one keyword as one.
+fn joined(key: &str, old: &Value, new: &Value) -> Option<Value> {
+    match (key, old, new) {
+        _ if old == new => Some(old.clone()),
+        ("description", Value::String(old), Value::String(new)) => {
+            Some(Value::String(format!("{old}\n{new}")))
+        }
+        ("required", Value::Array(old), Value::Array(new)) => {
+            let mut names = old.clone();
+            names.extend(new.iter().filter(|name| !old.contains(name)).cloned());
+            Some(Value::Array(names))
+        }
+        ("properties", Value::Object(old), Value::Object(new)) => {
+            let mut all = old.clone();
+            for (name, schema) in new {
+                if all.get(name).is_some_and(|known| known != schema) {
+                    return None;
+                }
+                all.insert(name.clone(), schema.clone());
+            }
+            Some(Value::Object(all))
+        }
+        ("minimum" | "minLength" | "minItems" | "minProperties", ..) => larger(old, new),
+        ("maximum" | "maxLength" | "maxItems" | "maxProperties", ..) => smaller(old, new),
+        // What is no rule can't change what passes; the outer word stands.
+        _ if !is_rule(key) => Some(old.clone()),
+        _ => None,
+    }
+}
+
+fn larger(old: &Value, new: &Value) -> Option<Value> {
+    let kept = if old.as_i64()? >= new.as_i64()? {
+        old
+    } else {
+        new
+    };
+    Some(kept.clone())
+}
+
+fn smaller(old: &Value, new: &Value) -> Option<Value> {
+    let kept = if old.as_i64()? <= new.as_i64()? {
+        old
+    } else {
+        new
+    };
+    Some(kept.clone())
+}

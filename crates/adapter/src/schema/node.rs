@@ -1,0 +1,352 @@
+//! One schema without a reference, read into one shape. It asks the reader for what is inside.
+
+use serde_json::{Map, Value};
+
+use super::{
+    keywords::{family_of, is_rule, type_of_rule},
+    read::Reader,
+    shape::{Additional, Kind, Param, Shape},
+};
+
+/// The keywords of a schema, told apart.
+pub(super) struct Rules {
+    pub(super) limits: Map<String, Value>,
+    description: Option<String>,
+    default: Option<Value>,
+    notes: Map<String, Value>,
+}
+
+impl Rules {
+    pub(super) fn split(fields: &Map<String, Value>) -> Self {
+        let mut out = Self {
+            limits: Map::new(),
+            description: None,
+            default: None,
+            notes: Map::new(),
+        };
+        for (key, value) in fields {
+            match (key.as_str(), value) {
+                // These name places; the places are kept as definitions.
+                ("$defs" | "definitions", Value::Object(_))
+                | ("$anchor" | "$schema" | "$id", _) => {}
+                ("description", Value::String(text)) => out.description = Some(text.clone()),
+                ("default", value) => out.default = Some(value.clone()),
+                (key, _) if is_rule(key) => {
+                    out.limits.insert(key.to_owned(), value.clone());
+                }
+                _ => {
+                    out.notes.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        out
+    }
+
+    /// Puts what was said outside on the shape; the outer word goes first.
+    pub(super) fn tell(self, shape: &mut Shape) {
+        shape.description = match (self.description, shape.description.take()) {
+            (Some(outer), Some(inner)) if outer != inner => Some(format!("{outer}\n{inner}")),
+            (outer, inner) => outer.or(inner),
+        };
+        shape.default = self.default.or(shape.default.take());
+        let inner = std::mem::replace(&mut shape.notes, self.notes);
+        for (key, value) in inner {
+            shape.notes.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// One schema; an error says why it must be kept whole.
+pub(super) fn read(reader: &mut Reader<'_>, fields: &Map<String, Value>) -> Result<Shape, String> {
+    let mut told = Rules::split(fields);
+    let mut rules = std::mem::take(&mut told.limits);
+    let mut shape = match only_choice(reader, &rules)? {
+        Some(shape) => shape,
+        None => typed(reader, &mut rules)?,
+    };
+    told.tell(&mut shape);
+    Ok(shape)
+}
+
+/// A schema whose only rule is `anyOf`, `oneOf` or `allOf`.
+fn only_choice(
+    reader: &mut Reader<'_>,
+    rules: &Map<String, Value>,
+) -> Result<Option<Shape>, String> {
+    let mut each = rules.iter();
+    let (Some((key, value)), None) = (each.next(), each.next()) else {
+        return Ok(None);
+    };
+    if !["anyOf", "oneOf", "allOf"].contains(&key.as_str()) {
+        return Ok(None);
+    }
+    let Some(forms) = value.as_array().filter(|forms| !forms.is_empty()) else {
+        return Err(format!(
+            "{key} must be a list of schemas; this part is kept whole"
+        ));
+    };
+    let shapes = forms.iter().enumerate();
+    let mut shapes: Vec<Shape> = shapes
+        .map(|(at, form)| reader.read_at(&format!("{key}[{at}]"), form))
+        .collect();
+    let nothing = |it: &Shape| it.kind == Kind::Null && it.is_bare();
+    if key != "allOf"
+        && shapes.len() == 2
+        && let Some(at) = shapes.iter().position(nothing)
+    {
+        let null = shapes.remove(at);
+        if let [real] = shapes.as_slice()
+            && (key == "anyOf" || surely_not_null(real))
+        {
+            let mut real = real.clone();
+            real.nullable = true;
+            return Ok(Some(real));
+        }
+        shapes.insert(at, null);
+    }
+    Ok(Some(Shape::of(match key.as_str() {
+        "anyOf" => Kind::Union(shapes),
+        "oneOf" => Kind::OneOf(shapes),
+        _ => Kind::All(shapes),
+    })))
+}
+
+/// `oneOf` refuses what passes twice, so a form that takes null itself must stay apart.
+fn surely_not_null(shape: &Shape) -> bool {
+    let named = matches!(
+        shape.kind,
+        Kind::Boolean
+            | Kind::Integer
+            | Kind::Number
+            | Kind::String
+            | Kind::Array { .. }
+            | Kind::Object { .. }
+    );
+    named && !shape.implied && !shape.nullable
+}
+
+/// A schema by its type.
+fn typed(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Shape, String> {
+    match rules.get("type").cloned() {
+        None => untyped(reader, rules),
+        Some(Value::String(name)) => {
+            rules.shift_remove("type");
+            let fixed = rules.get("const").filter(|_| !reader.draft.id_is_plain);
+            if fixed.is_some_and(|value| says_enough(value, &name)) {
+                return untyped(reader, rules);
+            }
+            of_type(reader, &name, rules)
+        }
+        Some(Value::Array(names)) => several(reader, &names, rules),
+        Some(_) => {
+            Err("type must be a name or a list of names; this part is kept whole".to_owned())
+        }
+    }
+}
+
+/// Whether a fixed value alone says its type.
+fn says_enough(value: &Value, kind: &str) -> bool {
+    match value {
+        Value::Number(number) if kind == "integer" => number.is_i64() || number.is_u64(),
+        value => family_of(value) == kind,
+    }
+}
+
+/// Without a type, the rules that are there tell what is meant; other values pass as well.
+fn untyped(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Shape, String> {
+    let mut kinds = rules.keys().filter_map(|key| type_of_rule(key));
+    let first = kinds.next();
+    let one = first.filter(|first| kinds.all(|kind| kind == *first));
+    drop(kinds);
+    if let Some(kind) = one {
+        let mut shape = of_type(reader, kind, rules)?;
+        shape.implied = true;
+        return Ok(shape);
+    }
+    let mut shape = Shape::of(match rules.shift_remove("const") {
+        Some(value) => Kind::Const(value),
+        None => Kind::Any,
+    });
+    take_choices(&mut shape, rules)?;
+    keep_rest(reader, &mut shape, rules);
+    Ok(shape)
+}
+
+fn of_type(
+    reader: &mut Reader<'_>,
+    name: &str,
+    rules: &mut Map<String, Value>,
+) -> Result<Shape, String> {
+    let kind = match name {
+        "null" => Kind::Null,
+        "boolean" => Kind::Boolean,
+        "integer" => Kind::Integer,
+        "number" => Kind::Number,
+        "string" => Kind::String,
+        "array" => array(reader, rules)?,
+        "object" => object(reader, rules)?,
+        other => {
+            let shown: String = other.chars().take(40).collect();
+            return Err(format!(
+                "there is no type {shown:?}; this part is kept whole"
+            ));
+        }
+    };
+    let mut shape = Shape::of(kind);
+    take_choices(&mut shape, rules)?;
+    keep_rest(reader, &mut shape, rules);
+    Ok(shape)
+}
+
+/// `type` as a list: null becomes a flag, several others become a union, each with the rules
+/// that speak of it.
+fn several(
+    reader: &mut Reader<'_>,
+    names: &[Value],
+    rules: &mut Map<String, Value>,
+) -> Result<Shape, String> {
+    let names: Option<Vec<&str>> = names.iter().map(Value::as_str).collect();
+    let names = names
+        .filter(|names| !names.is_empty())
+        .ok_or("type must be a name or a list of names; this part is kept whole")?;
+    // Where a rule speaks of all types at once, null can't be told apart.
+    let divisible = rules.keys().all(|key| {
+        type_of_rule(key).is_some() || ["type", "enum", "format"].contains(&key.as_str())
+    });
+    if !divisible {
+        let mut shape = Shape::of(Kind::Any);
+        keep_rest(reader, &mut shape, rules);
+        return Ok(shape);
+    }
+    rules.shift_remove("type");
+    let null_passes = match rules.get("enum") {
+        Some(Value::Array(values)) => values.contains(&Value::Null),
+        Some(_) => return Err("enum must be a list; this part is kept whole".to_owned()),
+        None => true,
+    };
+    let nullable = names.contains(&"null") && null_passes;
+    let mut forms = Vec::new();
+    for name in names.iter().filter(|name| **name != "null") {
+        let mut own = rules_for(name, rules);
+        let none_left = matches!(own.get("enum"), Some(Value::Array(left)) if left.is_empty());
+        if !none_left {
+            forms.push(of_type(reader, name, &mut own)?);
+        }
+    }
+    let mut shape = match (forms.pop(), forms.is_empty(), nullable) {
+        (None, _, true) => return Ok(Shape::of(Kind::Null)),
+        (None, _, false) => Shape::of(Kind::Never),
+        (Some(only), true, _) => only,
+        (Some(last), false, _) => {
+            forms.push(last);
+            Shape::of(Kind::Union(forms))
+        }
+    };
+    shape.nullable |= nullable;
+    Ok(shape)
+}
+
+fn rules_for(name: &str, rules: &Map<String, Value>) -> Map<String, Value> {
+    let family = if name == "integer" { "number" } else { name };
+    let mut own = Map::new();
+    for (key, value) in rules {
+        if type_of_rule(key).is_some_and(|kind| kind != family) {
+            continue;
+        }
+        let value = match (key.as_str(), value) {
+            ("enum", Value::Array(values)) => {
+                let fitting = values.iter().filter(|value| family_of(value) == family);
+                fitting.cloned().collect()
+            }
+            _ => value.clone(),
+        };
+        own.insert(key.clone(), value);
+    }
+    own
+}
+
+fn array(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kind, String> {
+    // A tuple of the older editions: the list is the beginning, `additionalItems` the rest.
+    let old = reader.draft.items_may_be_a_list;
+    let (first, rest) = match rules.get("items") {
+        Some(Value::Array(_)) if old => ("items", "additionalItems"),
+        Some(Value::Array(_)) => {
+            return Err("items must be a schema; this part is kept whole".to_owned());
+        }
+        _ if old => ("", "items"),
+        _ => ("prefixItems", "items"),
+    };
+    let prefix = match rules.shift_remove(first) {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| reader.read_at(&format!("[{at}]"), item))
+            .collect(),
+        Some(_) => return Err(format!("{first} must be a list; this part is kept whole")),
+    };
+    let items = rules.shift_remove(rest);
+    let items = items.map(|items| Box::new(reader.read_at("[]", &items)));
+    Ok(Kind::Array { prefix, items })
+}
+
+fn object(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kind, String> {
+    let properties = match rules.shift_remove("properties") {
+        None => Map::new(),
+        Some(Value::Object(named)) => named,
+        Some(_) => return Err("properties must be an object; this part is kept whole".to_owned()),
+    };
+    let required: Option<Vec<String>> = match rules.shift_remove("required") {
+        None => Some(Vec::new()),
+        Some(Value::Array(names)) => {
+            let texts = names.iter().map(Value::as_str);
+            texts.map(|name| name.map(str::to_owned)).collect()
+        }
+        Some(_) => None,
+    };
+    let required = required.ok_or("required must be a list of names; this part is kept whole")?;
+    let wanted: std::collections::HashSet<&String> = required.iter().collect();
+    let mut params = Vec::with_capacity(properties.len());
+    for (name, schema) in &properties {
+        params.push(Param {
+            name: name.clone(),
+            required: wanted.contains(name),
+            shape: reader.read_at(name, schema),
+        });
+    }
+    let mut also_required: Vec<String> = Vec::new();
+    for name in &required {
+        if !properties.contains_key(name) && !also_required.contains(name) {
+            also_required.push(name.clone());
+        }
+    }
+    let additional = match rules.shift_remove("additionalProperties") {
+        None => Additional::Open,
+        Some(Value::Bool(false)) => Additional::Closed,
+        Some(schema) => Additional::Shape(Box::new(reader.read_at("*", &schema))),
+    };
+    Ok(Kind::Object {
+        params,
+        also_required,
+        additional,
+    })
+}
+
+fn take_choices(shape: &mut Shape, rules: &mut Map<String, Value>) -> Result<(), String> {
+    match rules.shift_remove("enum") {
+        None => Ok(()),
+        Some(Value::Array(values)) => {
+            shape.choices = Some(values);
+            Ok(())
+        }
+        Some(_) => Err("enum must be a list; this part is kept whole".to_owned()),
+    }
+}
+
+fn keep_rest(reader: &mut Reader<'_>, shape: &mut Shape, rules: &Map<String, Value>) {
+    for (key, value) in rules {
+        if let Some(value) = reader.refs.rewired(key, value) {
+            shape.constraints.insert(key.clone(), value);
+        }
+    }
+}

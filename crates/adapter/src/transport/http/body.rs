@@ -1,0 +1,74 @@
+//! Bodies of answers, read within bounds.
+
+use std::time::Duration;
+
+use reqwest::{Response, header::CONTENT_TYPE};
+
+use super::fault;
+use crate::transport::TransportError;
+
+/// What is left of an answer that nobody needs is read this far, so that the connection can be
+/// used again.
+const MAX_REST: usize = 64 * 1024;
+
+/// And for so long.
+const MAX_REST_WAIT: Duration = Duration::from_secs(1);
+
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One message.
+    Json,
+    /// A stream of events.
+    Events,
+    /// Nothing, or nobody says what.
+    Nothing,
+    /// Plain text.
+    Text,
+    /// Something else.
+    Other,
+}
+
+/// What the body of an answer is, by its headers.
+pub(crate) fn kind(response: &Response) -> Kind {
+    let Some(kind) = response.headers().get(CONTENT_TYPE) else {
+        return Kind::Nothing;
+    };
+    let kind = kind.to_str().unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    match kind.to_ascii_lowercase().as_str() {
+        "text/event-stream" => Kind::Events,
+        "text/plain" => Kind::Text,
+        kind if kind == "application/json" || kind.ends_with("+json") => Kind::Json,
+        _ => Kind::Other,
+    }
+}
+
+/// The whole body, if it is no larger than `limit`.
+pub(crate) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, TransportError> {
+    let too_large = TransportError::TooLarge { limit };
+    let said = response.content_length().unwrap_or_default();
+    let said = usize::try_from(said).unwrap_or(usize::MAX);
+    if said > limit {
+        return Err(too_large);
+    }
+    // What a server says it will send is no reason to reserve it all.
+    let mut body = Vec::with_capacity(said.min(MAX_REST));
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len().saturating_add(chunk.len()) > limit => {
+                return Err(too_large);
+            }
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(fault::broken(fault::reason(&error))),
+        }
+    }
+}
+
+/// Reads what is left and nobody needs.
+pub(crate) async fn discard(response: Response) {
+    if kind(&response) != Kind::Events {
+        let _ = tokio::time::timeout(MAX_REST_WAIT, whole(response, MAX_REST)).await;
+    }
+}

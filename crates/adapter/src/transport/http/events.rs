@@ -1,0 +1,298 @@
+//! Server-sent events out of bytes, as they arrive. What an event means is not known here.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+
+/// The longest id of an event that is sent back.
+const MAX_ID: usize = 1024;
+
+/// The longest a server may make us wait before we come back.
+const LONGEST_RETRY: Duration = Duration::from_hours(1);
+
+/// Names and colons beside the data of an event.
+const OVERHEAD: usize = 2048;
+
+/// Buffers keep this much between events.
+const KEPT: usize = 64 * 1024;
+
+/// One event.
+#[derive(Debug)]
+pub(crate) struct Event<'a> {
+    /// Its name; empty for a plain message.
+    pub(crate) name: &'a [u8],
+    /// What it carries.
+    pub(crate) data: &'a [u8],
+}
+
+/// An event is larger than allowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// Reads events. Remembers where the stream was, for who wants to go on with it.
+#[derive(Debug)]
+pub(crate) struct Events {
+    limit: usize,
+    line: Vec<u8>,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    id: Option<Vec<u8>>,
+    after_cr: bool,
+    at_start: bool,
+    last_id: Option<HeaderValue>,
+    retry: Option<Duration>,
+}
+
+impl Events {
+    /// A reader of events that carry at most `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            name: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            id: None,
+            after_cr: false,
+            at_start: true,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// The id of the last event that was whole, if it had one that can be sent back.
+    pub(crate) fn last_id(&self) -> Option<&HeaderValue> {
+        self.last_id.as_ref()
+    }
+
+    /// How long the server wants us to wait before we come back.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Forgets where the stream was.
+    pub(crate) fn forget_place(&mut self) {
+        self.last_id = None;
+    }
+
+    /// The stream begins anew; half an event is lost, where it was is not.
+    pub(crate) fn restart(&mut self) {
+        self.line.clear();
+        self.after_cr = false;
+        self.at_start = true;
+        self.clear();
+    }
+
+    /// Takes the bytes that arrived next, and hands on each event that is whole with them.
+    pub(crate) fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        take: &mut impl FnMut(&Event<'_>),
+    ) -> Result<(), TooLong> {
+        if self.after_cr && !bytes.is_empty() {
+            self.after_cr = false;
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while !bytes.is_empty() {
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let Some((line, rest)) = end.and_then(|end| bytes.split_at_checked(end)) else {
+                self.keep(bytes)?;
+                return Ok(());
+            };
+            if self.line.is_empty() {
+                self.take_line(line, take)?;
+            } else {
+                self.keep(line)?;
+                let mut whole = std::mem::take(&mut self.line);
+                let outcome = self.take_line(&whole, take);
+                whole.clear();
+                whole.shrink_to(KEPT);
+                self.line = whole;
+                outcome?;
+            }
+            bytes = match rest {
+                [b'\r'] => {
+                    self.after_cr = true;
+                    &[]
+                }
+                [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
+                [] => &[],
+            };
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        self.room_for(self.line.len().saturating_add(bytes.len()))?;
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn room_for(&self, more: usize) -> Result<(), TooLong> {
+        let beside = self.name.len() + self.id.as_ref().map_or(0, Vec::len);
+        let all = self.data.len().saturating_add(beside).saturating_add(more);
+        if all > self.limit.saturating_add(OVERHEAD) {
+            return Err(TooLong);
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &[u8], take: &mut impl FnMut(&Event<'_>)) -> Result<(), TooLong> {
+        let line = if std::mem::take(&mut self.at_start) {
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
+        } else {
+            line
+        };
+        if line.is_empty() {
+            self.finish(take);
+            return Ok(());
+        }
+        self.room_for(line.len())?;
+        let mut halves = line.splitn(2, |byte| *byte == b':');
+        let field = halves.next().unwrap_or_default();
+        let value = halves.next().unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+            }
+            b"event" => value.clone_into(&mut self.name),
+            b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
+            b"retry" => self.retry = milliseconds(value).or(self.retry),
+            // Comments, and what the format does not know.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+        if let Some(id) = self.id.take() {
+            self.last_id = (!id.is_empty() && id.len() <= MAX_ID)
+                .then(|| HeaderValue::from_bytes(&id).ok())
+                .flatten();
+        }
+        if self.has_data {
+            take(&Event {
+                name: &self.name,
+                data: &self.data,
+            });
+        }
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.name.clear();
+        self.data.clear();
+        self.data.shrink_to(KEPT);
+        self.has_data = false;
+        self.id = None;
+    }
+}
+
+fn milliseconds(value: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?;
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let wait = text.parse().map_or(LONGEST_RETRY, Duration::from_millis);
+    Some(wait.min(LONGEST_RETRY))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(events: &mut Events, bytes: &[u8]) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let mut take = |event: &Event<'_>| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            all.push((text(event.name), text(event.data)));
+        };
+        events.feed(bytes, &mut take).unwrap();
+        all
+    }
+
+    const STREAM: &str = "\u{feff}: hello\r\nretry: 250\r\nid: a1\r\nevent: endpoint\r\ndata: /x\r\n\r\n\
+        data: one\ndata\ndata:two\n\nid\nunknown: x\nno colon here\ndata: {\"ä\":1}\r\rid: z\ndata:\n\n\
+        data: never finished";
+
+    fn expected() -> Vec<(String, String)> {
+        [
+            ("endpoint", "/x"),
+            ("", "one\n\ntwo"),
+            ("", "{\"ä\":1}"),
+            ("", ""),
+        ]
+        .map(|(name, data)| (name.to_owned(), data.to_owned()))
+        .to_vec()
+    }
+
+    #[test]
+    fn events_are_the_same_however_the_bytes_are_cut() {
+        for size in 1..STREAM.len() {
+            let mut events = Events::new(1000);
+            let mut all = Vec::new();
+            for part in STREAM.as_bytes().chunks(size) {
+                all.extend(read(&mut events, part));
+            }
+            assert_eq!(all, expected(), "in parts of {size}");
+            assert_eq!(events.retry(), Some(Duration::from_millis(250)));
+            assert_eq!(events.last_id().unwrap(), "z");
+        }
+    }
+
+    #[test]
+    fn an_id_counts_once_its_event_is_whole() {
+        let mut events = Events::new(1000);
+        read(&mut events, b"id: 1\ndata: x\n\nid: 2\ndata: y\n");
+        assert_eq!(events.last_id().unwrap(), "1");
+        events.restart();
+        assert_eq!(read(&mut events, b"data: z\n\n").len(), 1);
+        assert_eq!(events.last_id().unwrap(), "1");
+        read(&mut events, b"id: \x01\n\n");
+        assert_eq!(events.last_id(), None);
+    }
+
+    #[test]
+    fn too_large_an_event_is_refused_in_one_line_or_many() {
+        let mut ignore = |_: &Event<'_>| {};
+        let mut events = Events::new(10);
+        let long = vec![b'x'; OVERHEAD + 11];
+        assert_eq!(events.feed(&long, &mut ignore), Err(TooLong));
+        let mut events = Events::new(10);
+        let lines = b"data: xxxxxxxxxxxx\n".repeat(OVERHEAD);
+        assert_eq!(events.feed(&lines, &mut ignore), Err(TooLong));
+        let mut events = Events::new(10);
+        let comments = b": still here\n\n".repeat(OVERHEAD);
+        assert_eq!(events.feed(&comments, &mut ignore), Ok(()));
+    }
+
+    #[test]
+    fn odd_times_to_wait_are_ignored_or_cut() {
+        for (value, wait) in [
+            ("soon", None),
+            ("-1", None),
+            ("", None),
+            ("0", Some(Duration::ZERO)),
+            ("99999999999999999999999999", Some(LONGEST_RETRY)),
+        ] {
+            assert_eq!(milliseconds(value.as_bytes()), wait, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_the_reader(parts in prop::collection::vec(any::<Vec<u8>>(), 0..20)) {
+            let mut events = Events::new(50);
+            for part in parts {
+                let _ = events.feed(&part, &mut |event| assert!(event.data.len() <= 50 + OVERHEAD));
+            }
+        }
+    }
+}

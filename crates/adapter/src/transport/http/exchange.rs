@@ -1,0 +1,312 @@
+//! One HTTP request and its answer: the headers that always go along, the bearer token, and
+//! redirects, which are followed within the server's own origin only. What is sent, and what the
+//! answer means, is not known here.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use reqwest::{
+    Client, Method, Request, Response, StatusCode,
+    header::{
+        ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+        WWW_AUTHENTICATE,
+    },
+    redirect::Policy,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use url::{Host, Origin, Url};
+
+use super::{auth::Authorizer, fault};
+use crate::{
+    config::{HttpConfig, ServerLimits},
+    transport::TransportError,
+};
+
+const MAX_REDIRECTS: usize = 3;
+
+/// How often a request is repeated with another token.
+const MAX_CHALLENGES: u32 = 3;
+
+/// Small servers close idle connections after five seconds. A request that crosses the closing on
+/// its way can't be repeated safely, so we let go first.
+const IDLE_PLAIN: Duration = Duration::from_secs(4);
+
+/// Public servers keep them for a minute or more, and a new one costs several round trips.
+const IDLE_TLS: Duration = Duration::from_secs(50);
+
+/// Finds out about peers that went away without a word.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// So many of the tokens that were sent last are remembered, so that they are never shown.
+const MAX_TOKENS: usize = 4;
+
+/// The longest segment of a path that is shown; longer ones may be keys.
+const MAX_SEGMENT: usize = 20;
+
+/// Whom we talk to, and how.
+pub(crate) struct Exchange {
+    client: Client,
+    origin: Origin,
+    posting: HeaderMap,
+    listening: HeaderMap,
+    secrets: Vec<SecretString>,
+    auth: Option<Arc<dyn Authorizer>>,
+    tokens: Mutex<Vec<SecretString>>,
+    /// The server's address.
+    pub(crate) url: Url,
+    /// What it may take.
+    pub(crate) limits: ServerLimits,
+}
+
+/// One request.
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+    /// Whether someone may be asked to log in for it.
+    pub(crate) may_log_in: bool,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        config: HttpConfig,
+        limits: &ServerLimits,
+        auth: Option<Arc<dyn Authorizer>>,
+    ) -> Result<Self, TransportError> {
+        let mut listening = HeaderMap::new();
+        let mut secrets = Vec::new();
+        for (name, value) in &config.headers {
+            let (name, value) = header(name, value)?;
+            listening.insert(name, value);
+        }
+        for value in config.headers.into_values() {
+            if let Some((_, token)) = value.expose_secret().split_once(' ') {
+                secrets.push(SecretString::from(token.trim()));
+            }
+            secrets.push(value);
+        }
+        let auth = auth.filter(|_| !listening.contains_key(AUTHORIZATION));
+        let mut posting = listening.clone();
+        listening.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        posting.insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
+        posting.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(Self {
+            client: client(&config.url, limits)?,
+            origin: config.url.origin(),
+            posting,
+            listening,
+            secrets,
+            auth,
+            tokens: Mutex::default(),
+            url: config.url,
+            limits: limits.clone(),
+        })
+    }
+
+    /// Where the server is, for people. Queries and long segments may be keys: they are left out.
+    pub(crate) fn address(&self) -> String {
+        let path: Vec<&str> = (self.url.path().split('/'))
+            .map(|segment| {
+                if segment.len() > MAX_SEGMENT {
+                    "…"
+                } else {
+                    segment
+                }
+            })
+            .collect();
+        format!("{}{}", self.origin.ascii_serialization(), path.join("/"))
+    }
+
+    /// Whether an address belongs to the server.
+    pub(crate) fn is_home(&self, url: &Url) -> bool {
+        url.origin() == self.origin
+    }
+
+    /// What must not be shown.
+    pub(crate) fn secrets(&self) -> Vec<SecretString> {
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        self.secrets.iter().chain(tokens.iter()).cloned().collect()
+    }
+
+    fn remember(&self, token: SecretString) {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &SecretString| known.expose_secret() == token.expose_secret();
+        if !tokens.iter().any(is_it) {
+            tokens.insert(0, token);
+            tokens.truncate(MAX_TOKENS);
+        }
+    }
+
+    /// A message to the server.
+    pub(crate) async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, TransportError> {
+        self.run(Call {
+            method: Method::POST,
+            url: url.clone(),
+            headers,
+            body: Some(body),
+            may_log_in: true,
+        })
+        .await
+    }
+
+    /// Sends a request, with a token if there is one, again with another if the server wants
+    /// that. `Ok` is an answer with any status.
+    pub(crate) async fn run(&self, mut call: Call) -> Result<Response, TransportError> {
+        let mut headers = match call.method {
+            Method::POST => self.posting.clone(),
+            _ => self.listening.clone(),
+        };
+        headers.extend(std::mem::take(&mut call.headers));
+        call.headers = headers;
+        let Some(auth) = &self.auth else {
+            return self.follow(&call).await;
+        };
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            if let Some(token) = auth.token().await? {
+                call.headers.insert(AUTHORIZATION, bearer(&token)?);
+                self.remember(token);
+            }
+            let response = self.follow(&call).await?;
+            let status = response.status();
+            let challenged = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+            if !challenged || !call.may_log_in || attempt > MAX_CHALLENGES {
+                return Ok(response);
+            }
+            let said = challenge(response.headers());
+            if !auth
+                .challenged(status.as_u16(), said.as_deref(), attempt)
+                .await?
+            {
+                return Ok(response);
+            }
+        }
+    }
+
+    async fn follow(&self, call: &Call) -> Result<Response, TransportError> {
+        let mut url = call.url.clone();
+        let mut status = StatusCode::TEMPORARY_REDIRECT;
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = Request::new(call.method.clone(), url.clone());
+            request.headers_mut().clone_from(&call.headers);
+            *request.body_mut() = call.body.clone().map(Into::into);
+            let response = (self.client.execute(request).await)
+                .map_err(|error| fault::of(&error, self.limits.connect))?;
+            status = response.status();
+            match self.elsewhere(&call.method, &url, &response)? {
+                Some(next) => url = next,
+                None => return Ok(response),
+            }
+        }
+        Err(TransportError::Http {
+            status: status.as_u16(),
+            message: Some(format!("it redirects more than {MAX_REDIRECTS} times")),
+            retry_after: None,
+        })
+    }
+
+    /// Where an answer sends us, if we may go there.
+    fn elsewhere(
+        &self,
+        method: &Method,
+        here: &Url,
+        response: &Response,
+    ) -> Result<Option<Url>, TransportError> {
+        let follows = match response.status().as_u16() {
+            307 | 308 => true,
+            // These turn a POST into a GET, which would lose the message.
+            301..=303 => method == Method::GET,
+            _ => false,
+        };
+        let location = response.headers().get(LOCATION).filter(|_| follows);
+        let Some(next) = location
+            .and_then(|location| location.to_str().ok())
+            .and_then(|location| here.join(location).ok())
+        else {
+            return Ok(None);
+        };
+        if self.is_home(&next) {
+            return Ok(Some(next));
+        }
+        Err(TransportError::Http {
+            status: response.status().as_u16(),
+            message: Some(format!(
+                "it redirects to {}, which is not followed; correct `url` if that is right",
+                next.origin().ascii_serialization()
+            )),
+            retry_after: None,
+        })
+    }
+}
+
+fn header(name: &str, value: &SecretString) -> Result<(HeaderName, HeaderValue), TransportError> {
+    let unsendable = || TransportError::Unsendable {
+        reason: format!("the header {name:?} can't be sent"),
+    };
+    let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| unsendable())?;
+    value.set_sensitive(true);
+    let name = HeaderName::try_from(name).map_err(|_| unsendable())?;
+    Ok((name, value))
+}
+
+fn bearer(token: &SecretString) -> Result<HeaderValue, TransportError> {
+    let (_, value) = header(
+        AUTHORIZATION.as_str(),
+        &SecretString::from(format!("Bearer {}", token.expose_secret())),
+    )?;
+    Ok(value)
+}
+
+fn challenge(headers: &HeaderMap) -> Option<String> {
+    let said: Vec<&str> = (headers.get_all(WWW_AUTHENTICATE).iter())
+        .filter_map(|value| value.to_str().ok())
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+fn client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
+    // An error means that a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let idle = match url.scheme() {
+        "https" => IDLE_TLS,
+        _ => IDLE_PLAIN,
+    };
+    let builder = Client::builder()
+        .redirect(Policy::none())
+        .http1_only()
+        .connect_timeout(limits.connect)
+        .pool_idle_timeout(idle)
+        .tcp_keepalive(KEEP_ALIVE)
+        .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
+    // Proxies are for what is not on this machine.
+    let builder = if is_loopback(url) {
+        builder.no_proxy()
+    } else {
+        builder
+    };
+    builder.build().map_err(|error| TransportError::Unsendable {
+        reason: format!("HTTP can't be used: {}", fault::reason(&error)),
+    })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

@@ -1,0 +1,215 @@
+//! What went wrong with an HTTP request, in the transport's terms, without a secret in it.
+
+use std::{error::Error as _, time::Duration};
+
+use reqwest::{Response, header::RETRY_AFTER};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body;
+use crate::{
+    transport::{Sent, TransportError},
+    wire::RpcError,
+};
+
+/// How much of an error's body is read.
+const MAX_BODY: usize = 256 * 1024;
+
+/// How long it is read.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How much of it is shown.
+const MAX_SHOWN: usize = 200;
+
+/// A word of this length with letters and digits in it looks like a key.
+const KEY_LENGTH: usize = 24;
+
+/// A shorter secret would be found in ordinary words.
+const LEAST_SECRET: usize = 4;
+
+/// The longest wait a server may ask for.
+const MAX_RETRY_AFTER: u64 = 24 * 60 * 60;
+
+/// Why a request got no answer.
+pub(super) fn of(error: &reqwest::Error, connect: Duration) -> TransportError {
+    if error.is_connect() {
+        if error.is_timeout() {
+            return TransportError::ConnectTimeout { after: connect };
+        }
+        return TransportError::Unreachable {
+            reason: reason(error),
+        };
+    }
+    if error.is_builder() {
+        return TransportError::Unsendable {
+            reason: reason(error),
+        };
+    }
+    broken(reason(error))
+}
+
+/// The connection ended when the server may have had the message.
+pub(crate) fn broken(reason: impl Into<String>) -> TransportError {
+    TransportError::Closed {
+        reason: reason.into(),
+        sent: Sent::Maybe,
+    }
+}
+
+/// The innermost reason; the outer ones only say what was tried, and hold the address.
+pub(crate) fn reason(error: &reqwest::Error) -> String {
+    let mut inner = error.source();
+    let mut text = None;
+    while let Some(error) = inner {
+        text = Some(error.to_string());
+        inner = error.source();
+    }
+    text.unwrap_or_else(|| "the request failed".to_owned())
+}
+
+/// An answer whose status says no.
+pub(crate) struct Refusal {
+    /// The status.
+    pub(crate) status: u16,
+    /// The error of the protocol that came with it.
+    pub(crate) rpc: Option<RpcError>,
+    /// The same for who has no use for that.
+    pub(crate) error: TransportError,
+}
+
+/// Reads an answer whose status says no.
+pub(crate) async fn refusal(response: Response, secrets: &[SecretString]) -> Refusal {
+    let status = response.status().as_u16();
+    let retry_after = retry_after(&response);
+    let kind = body::kind(&response);
+    let read = tokio::time::timeout(MAX_WAIT, body::whole(response, MAX_BODY)).await;
+    let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
+    let rpc = error_without_request(&bytes);
+    let said = match (&rpc, kind) {
+        (Some(rpc), _) => Some(rpc.message.clone()),
+        (None, body::Kind::Json | body::Kind::Nothing | body::Kind::Text) => text(&bytes),
+        (None, _) => None,
+    };
+    let message = said.and_then(|said| shown(&said, secrets));
+    let error = match status {
+        401 | 403 => TransportError::Unauthorized {
+            reason: match message {
+                Some(message) => format!("HTTP status {status}: {message}"),
+                None => format!("HTTP status {status}"),
+            },
+        },
+        _ => TransportError::Http {
+            status,
+            message,
+            retry_after,
+        },
+    };
+    Refusal { status, rpc, error }
+}
+
+/// The error in an answer that may not say to which request.
+pub(crate) fn error_without_request(bytes: &[u8]) -> Option<RpcError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        error: RpcError,
+    }
+    let answer: Answer = serde_json::from_slice(bytes).ok()?;
+    Some(answer.error)
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    let value = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    let seconds: u64 = value.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds.min(MAX_RETRY_AFTER)))
+}
+
+/// What a body says, if it says it in a usual way.
+fn text(bytes: &[u8]) -> Option<String> {
+    if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
+        let places = [
+            "/error_description",
+            "/message",
+            "/error",
+            "/detail",
+            "/title",
+        ];
+        return places
+            .iter()
+            .filter_map(|place| value.pointer(place))
+            .find_map(Value::as_str)
+            .map(str::to_owned);
+    }
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    (!text.trim_start().starts_with('<')).then_some(text)
+}
+
+/// A text on one line, short, with nothing in it that looks like a key.
+pub(crate) fn shown(text: &str, secrets: &[SecretString]) -> Option<String> {
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    for secret in secrets {
+        if secret.expose_secret().len() >= LEAST_SECRET {
+            line = line.replace(secret.expose_secret(), "…");
+        }
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.~+/=".contains(c);
+    let mut shown = String::new();
+    for piece in line.split_inclusive(|c| !is_part(c)) {
+        let word = piece.trim_end_matches(|c| !is_part(c));
+        let looks_like_key = word.len() >= KEY_LENGTH
+            && word.contains(|c: char| c.is_ascii_digit())
+            && word.contains(|c: char| c.is_ascii_alphabetic());
+        match piece.strip_prefix(word).filter(|_| looks_like_key) {
+            Some(rest) => {
+                shown.push('…');
+                shown.push_str(rest);
+            }
+            None => shown.push_str(piece),
+        }
+    }
+    let short: String = shown.trim().chars().take(MAX_SHOWN).collect();
+    (!short.is_empty()).then_some(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_short_and_holds_no_key() {
+        let secrets = [SecretString::from("opensesame")];
+        for (text, line) in [
+            ("  not\nfound ", Some("not found")),
+            ("", None),
+            ("the key opensesame is wrong", Some("the key … is wrong")),
+            (
+                "token 'eyJhbGciOiJIUzI1NiJ9.e30.abc' expired",
+                Some("token '…' expired"),
+            ),
+            (
+                "internationalisation-of-everything failed",
+                Some("internationalisation-of-everything failed"),
+            ),
+        ] {
+            assert_eq!(shown(text, &secrets).as_deref(), line, "{text:?}");
+        }
+        let long = shown(&"ab ".repeat(1000), &[]).unwrap();
+        assert_eq!(long.chars().count(), MAX_SHOWN);
+    }
+
+    #[test]
+    fn a_body_says_what_it_says_in_usual_places_only() {
+        for (body, said) in [
+            (r#"{"detail":"no such path"}"#, Some("no such path")),
+            (r#"{"error":"busy"}"#, Some("busy")),
+            (r#"{"echo":{"authorization":"x"}}"#, None),
+            ("<html>oops</html>", None),
+            ("plain", Some("plain")),
+        ] {
+            assert_eq!(text(body.as_bytes()).as_deref(), said, "{body}");
+        }
+    }
+}

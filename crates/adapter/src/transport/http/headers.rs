@@ -1,0 +1,158 @@
+//! The headers that go with a message in each era, and values that a header can't hold as they
+//! are. Which tool wants which argument in a header is not known here.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::transport::{Agreed, Era, Outgoing, TransportError};
+
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+
+/// The longest id of a session that is sent back.
+const MAX_SESSION: usize = 4096;
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// What goes along with messages.
+#[derive(Debug, Default)]
+pub(super) struct Along {
+    version: Option<HeaderValue>,
+    era: Option<Era>,
+    session: Option<HeaderValue>,
+}
+
+impl Along {
+    pub(super) fn agree(&mut self, agreed: &Agreed) {
+        self.version = HeaderValue::try_from(agreed.version.as_str()).ok();
+        self.era = Some(agreed.era);
+        if agreed.era == Era::Stateless {
+            self.session = None;
+        }
+    }
+
+    pub(super) fn is_stateless(&self) -> bool {
+        self.era == Some(Era::Stateless)
+    }
+
+    pub(super) fn session(&self) -> Option<&HeaderValue> {
+        self.session.as_ref()
+    }
+
+    /// Keeps the session that an answer to `initialize` names.
+    pub(super) fn keep_session(&mut self, answer: &HeaderMap) -> Result<(), TransportError> {
+        let Some(id) = answer.get(SESSION) else {
+            self.session = None;
+            return Ok(());
+        };
+        let fine = !id.is_empty() && id.len() <= MAX_SESSION;
+        if !fine || !id.as_bytes().iter().all(u8::is_ascii_graphic) {
+            return Err(TransportError::Garbage {
+                reason: "the id of the session holds characters that can't be sent back".to_owned(),
+            });
+        }
+        let mut id = id.clone();
+        id.set_sensitive(true);
+        self.session = Some(id);
+        Ok(())
+    }
+
+    /// Headers of what carries no message: the streams and the goodbye.
+    pub(super) fn bare(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if let Some(version) = &self.version {
+            headers.insert(VERSION, version.clone());
+        }
+        if let Some(session) = &self.session {
+            headers.insert(SESSION, session.clone());
+        }
+        headers
+    }
+
+    /// Headers of this message. `initialize` begins anew: nothing goes along with it.
+    pub(super) fn with(&self, outgoing: &Outgoing) -> Result<HeaderMap, TransportError> {
+        if outgoing.method.as_deref() == Some("initialize") {
+            return Ok(HeaderMap::new());
+        }
+        let mut headers = self.bare();
+        if self.is_stateless() {
+            if let Some(method) = &outgoing.method {
+                headers.insert(METHOD, value(method)?);
+            }
+            if let Some(name) = &outgoing.name {
+                headers.insert(NAME, value(&encoded(name))?);
+            }
+            for (name, text) in &outgoing.params {
+                let name = HeaderName::try_from(format!("mcp-param-{name}")).map_err(|_| {
+                    TransportError::Unsendable {
+                        reason: format!("{name:?} can't be part of the name of a header"),
+                    }
+                })?;
+                headers.insert(name, value(&encoded(text))?);
+            }
+        }
+        Ok(headers)
+    }
+}
+
+fn value(text: &str) -> Result<HeaderValue, TransportError> {
+    HeaderValue::try_from(text).map_err(|_| TransportError::Unsendable {
+        reason: "the message has a value that no header can hold".to_owned(),
+    })
+}
+
+/// A value as a header can hold it.
+fn encoded(text: &str) -> String {
+    let odd = text.bytes().any(|byte| !matches!(byte, 0x20..=0x7e));
+    let edges = text.starts_with(' ') || text.ends_with(' ');
+    // What only looks encoded would be decoded.
+    let misleading = text.starts_with(PREFIX) && text.ends_with(SUFFIX);
+    if odd || edges || misleading {
+        format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(text))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_what_a_header_cannot_hold_is_encoded() {
+        for (text, header) in [
+            ("", ""),
+            ("echo", "echo"),
+            ("two words", "two words"),
+            (" edge", "=?base64?IGVkZ2U=?="),
+            ("edge\t", "=?base64?ZWRnZQk=?="),
+            ("café", "=?base64?Y2Fmw6k=?="),
+            ("a\nb", "=?base64?YQpi?="),
+            ("\u{7f}", "=?base64?fw==?="),
+            ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
+            ("=?base64?x", "=?base64?x"),
+        ] {
+            assert_eq!(encoded(text), header, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_fits_and_comes_back(text in ".*") {
+            let header = encoded(&text);
+            prop_assert!(value(&header).is_ok());
+            let inner = header.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+            let back = match inner {
+                Some(inner) => String::from_utf8(BASE64_STANDARD.decode(inner).unwrap()).unwrap(),
+                None => header,
+            };
+            prop_assert_eq!(back, text);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Streamable HTTP, in both eras: each message is a POST of its own, answered with JSON or with a
+//! stream of events. In the handshake era there are sessions, streams that are gone on with after
+//! they broke, and one for what the server says unasked. What messages mean is not known here.
+
+use std::{fmt, sync::Arc};
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use crate::{
+    config::{HttpConfig, ServerLimits},
+    transport::{Connector, Inbox, Link, TransportError},
+};
+
+mod auth;
+pub(crate) mod body;
+pub(crate) mod events;
+pub(crate) mod exchange;
+pub(crate) mod fault;
+mod headers;
+mod link;
+mod listen;
+mod pause;
+mod request;
+mod shared;
+
+pub use auth::Authorizer;
+
+use exchange::Exchange;
+use link::HttpLink;
+
+/// Reaches a server by streamable HTTP.
+pub struct HttpConnector {
+    exchange: Arc<Exchange>,
+}
+
+impl HttpConnector {
+    /// A connector to that server. `auth` gives the bearer token, unless the configured headers
+    /// hold one.
+    pub fn new(
+        config: HttpConfig,
+        limits: &ServerLimits,
+        auth: Option<Arc<dyn Authorizer>>,
+    ) -> Result<Self, TransportError> {
+        let exchange = Arc::new(Exchange::new(config, limits, auth)?);
+        Ok(Self { exchange })
+    }
+}
+
+impl Connector for HttpConnector {
+    /// Sends nothing: the connection is made with the first message.
+    fn open(
+        &self,
+        inbox: Inbox,
+        _deadline: Instant,
+    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+        let link: Arc<dyn Link> = Arc::new(HttpLink::new(Arc::clone(&self.exchange), inbox));
+        Box::pin(std::future::ready(Ok(link)))
+    }
+
+    fn address(&self) -> String {
+        self.exchange.address()
+    }
+}
+
+impl fmt::Debug for HttpConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HttpConnector({})", self.address())
+    }
+}
+
+/// Whether a server that answered its first message (`initialize`) like this may speak the older
+/// transport, HTTP with server-sent events, at the same address.
+pub fn looks_like_sse_only(error: &TransportError) -> bool {
+    matches!(
+        error,
+        TransportError::Http {
+            status: 400 | 404 | 405,
+            ..
+        }
+    )
+}

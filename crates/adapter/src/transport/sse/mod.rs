@@ -1,0 +1,150 @@
+//! HTTP with server-sent events, the transport of 2024-11-05: one stream brings everything the
+//! server says, beginning with the address that messages are posted to. What messages mean is not
+//! known here.
+
+use std::{fmt, sync::Arc};
+
+use futures::future::BoxFuture;
+use reqwest::{Method, Response, header::HeaderMap};
+use tokio::time::Instant;
+use url::Url;
+
+use super::http::{
+    Authorizer,
+    body::{self, Kind},
+    events::{Event, Events},
+    exchange::{Call, Exchange},
+    fault,
+};
+use crate::{
+    config::{HttpConfig, ServerLimits},
+    transport::{Connector, Inbox, Link, TransportError},
+};
+
+mod link;
+
+use link::SseLink;
+
+/// The longest address that messages are posted to.
+const MAX_ENDPOINT: usize = 4096;
+
+/// Reaches a server by HTTP with server-sent events.
+pub struct SseConnector {
+    exchange: Arc<Exchange>,
+}
+
+impl SseConnector {
+    /// A connector to that server. `auth` gives the bearer token, unless the configured headers
+    /// hold one.
+    pub fn new(
+        config: HttpConfig,
+        limits: &ServerLimits,
+        auth: Option<Arc<dyn Authorizer>>,
+    ) -> Result<Self, TransportError> {
+        let exchange = Arc::new(Exchange::new(config, limits, auth)?);
+        Ok(Self { exchange })
+    }
+
+    async fn connect(&self, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
+        let exchange = Arc::clone(&self.exchange);
+        let call = Call {
+            method: Method::GET,
+            url: exchange.url.clone(),
+            headers: HeaderMap::new(),
+            body: None,
+            may_log_in: true,
+        };
+        let mut response = exchange.run(call).await.map_err(unsent)?;
+        if !response.status().is_success() {
+            return Err(fault::refusal(response, &exchange.secrets()).await.error);
+        }
+        if body::kind(&response) != Kind::Events {
+            return Err(TransportError::Garbage {
+                reason: "the answer is no stream of events; check `url`".to_owned(),
+            });
+        }
+        let mut events = Events::new(exchange.limits.message_bytes);
+        let endpoint = endpoint(&exchange, &mut response, &mut events, &inbox).await?;
+        let link = SseLink::new(exchange, endpoint, inbox, response, events);
+        Ok(Arc::new(link))
+    }
+}
+
+/// Reads the stream up to the address that messages are posted to.
+async fn endpoint(
+    exchange: &Exchange,
+    response: &mut Response,
+    events: &mut Events,
+    inbox: &Inbox,
+) -> Result<Url, TransportError> {
+    let mut said = None;
+    while said.is_none() {
+        let chunk = response.chunk().await;
+        let chunk = chunk.map_err(|error| unreachable(fault::reason(&error)))?;
+        let bytes = chunk.ok_or_else(|| unreachable("the stream ended at once"))?;
+        let mut take = |event: &Event<'_>| match event.name {
+            b"endpoint" => said = said.take().or_else(|| Some(event.data.to_vec())),
+            _ => link::take(event, inbox),
+        };
+        let limit = exchange.limits.message_bytes;
+        events
+            .feed(&bytes, &mut take)
+            .map_err(|_| TransportError::TooLarge { limit })?;
+    }
+    let address = said.filter(|said| said.len() <= MAX_ENDPOINT);
+    let url = address
+        .and_then(|said| String::from_utf8(said).ok())
+        .and_then(|said| exchange.url.join(said.trim()).ok())
+        .ok_or_else(|| TransportError::Garbage {
+            reason: "the address to post to is none".to_owned(),
+        })?;
+    if exchange.is_home(&url) {
+        return Ok(url);
+    }
+    Err(TransportError::Garbage {
+        reason: format!(
+            "the server wants messages posted to {}, which is not its own origin",
+            url.origin().ascii_serialization()
+        ),
+    })
+}
+
+fn unreachable(reason: impl Into<String>) -> TransportError {
+    TransportError::Unreachable {
+        reason: reason.into(),
+    }
+}
+
+/// A stream that breaks while it is opened has carried no message.
+fn unsent(error: TransportError) -> TransportError {
+    match error {
+        TransportError::Closed { reason, .. } => unreachable(reason),
+        other => other,
+    }
+}
+
+impl Connector for SseConnector {
+    fn open(
+        &self,
+        inbox: Inbox,
+        deadline: Instant,
+    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+        Box::pin(async move {
+            let opened = tokio::time::timeout_at(deadline, self.connect(inbox)).await;
+            opened.unwrap_or_else(|_| {
+                let after = self.exchange.limits.connect;
+                Err(TransportError::ConnectTimeout { after })
+            })
+        })
+    }
+
+    fn address(&self) -> String {
+        self.exchange.address()
+    }
+}
+
+impl fmt::Debug for SseConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SseConnector({})", self.address())
+    }
+}

@@ -1,0 +1,116 @@
+//! What a server's program is told of our surroundings: what every program needs, what the
+//! configuration names, and nothing else. Our keys are in our environment; they stay there.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
+
+use secrecy::ExposeSecret as _;
+
+use crate::config::StdioConfig;
+
+/// What every program needs.
+#[cfg(not(windows))]
+const NEEDED: &[&str] = &[
+    "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+];
+/// What every program needs.
+#[cfg(windows)]
+const NEEDED: &[&str] = &[
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// The whole environment of the program, out of ours.
+pub(super) fn environment(
+    config: &StdioConfig,
+    ours: impl IntoIterator<Item = (OsString, OsString)>,
+) -> BTreeMap<OsString, OsString> {
+    let mut theirs: BTreeMap<OsString, OsString> = ours
+        .into_iter()
+        .filter(|(name, value)| {
+            let passed = config.pass_env.iter().any(|wanted| same(name, wanted));
+            // A shell exports its functions as variables: code, which no server asked for.
+            let needed = NEEDED.iter().any(|needed| same(name, needed))
+                && !value.as_encoded_bytes().starts_with(b"()");
+            passed || needed
+        })
+        .collect();
+    for (name, value) in &config.env {
+        theirs.retain(|known, _| !same(known, name));
+        theirs.insert(name.into(), value.expose_secret().into());
+    }
+    theirs
+}
+
+/// Names of variables are the same whatever their case on Windows, and only there.
+fn same(name: &OsStr, wanted: &str) -> bool {
+    if cfg!(windows) {
+        name.eq_ignore_ascii_case(wanted)
+    } else {
+        name == wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Reach, ServerConfig};
+
+    use super::*;
+
+    fn theirs(env: &[(&str, &str)], pass_env: &[&str], ours: &[(&str, &str)]) -> Vec<String> {
+        let Reach::Stdio(mut config) = ServerConfig::stdio("s", "s", ["a"]).reach else {
+            panic!("not stdio");
+        };
+        config.env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+            .collect();
+        config.pass_env = pass_env.iter().map(|name| (*name).to_owned()).collect();
+        let ours = ours
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        environment(&config, ours)
+            .into_iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect()
+    }
+
+    #[test]
+    fn nothing_is_passed_on_that_nobody_named() {
+        let ours = [("PATH", "/bin"), ("LANGBASE_API_KEY", "k"), ("SEEN", "1")];
+        assert_eq!(theirs(&[], &[], &ours), ["PATH=/bin"]);
+        assert_eq!(theirs(&[], &["SEEN"], &ours), ["PATH=/bin", "SEEN=1"]);
+    }
+
+    #[test]
+    fn the_configuration_has_the_last_word() {
+        let ours = [("PATH", "/bin"), ("SEEN", "1")];
+        assert_eq!(
+            theirs(&[("PATH", "/other"), ("NEW", "2")], &["SEEN"], &ours),
+            ["NEW=2", "PATH=/other", "SEEN=1"]
+        );
+    }
+
+    #[test]
+    fn functions_of_a_shell_stay_behind() {
+        let ours = [("TERM", "() { :; }; echo"), ("USER", "u")];
+        assert_eq!(theirs(&[], &[], &ours), ["USER=u"]);
+    }
+}

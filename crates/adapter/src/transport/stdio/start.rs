@@ -1,0 +1,112 @@
+//! Starts a server's program, in such a way that it can't outlive us: in a group of its own, which
+//! can be ended as a whole, and on Linux with the system's promise to end it when we die.
+
+use std::{io, path::Path, process::Stdio, sync::OnceLock};
+
+use tokio::{
+    process::{Child, Command},
+    runtime::Handle,
+    sync::oneshot,
+};
+
+use super::environment::environment;
+use crate::{config::StdioConfig, transport::TransportError};
+
+/// Starts the program with pipes for its three streams.
+pub(super) async fn start(config: &StdioConfig) -> Result<Child, TransportError> {
+    let failed = |reason: String| TransportError::NotStarted {
+        command: config.command.clone(),
+        reason,
+    };
+    if let Some(folder) = config.cwd.as_deref().filter(|folder| !folder.is_dir()) {
+        return Err(failed(format!("{} is no folder", folder.display())));
+    }
+    let command = command(config);
+    spawned(command).await.map_err(|error| {
+        failed(match error.kind() {
+            io::ErrorKind::NotFound => "there is no such program".to_owned(),
+            io::ErrorKind::PermissionDenied => "it may not be run".to_owned(),
+            _ => error.to_string(),
+        })
+    })
+}
+
+fn command(config: &StdioConfig) -> Command {
+    let environment = environment(config, std::env::vars_os());
+    #[cfg(windows)]
+    let program = super::lookup::program(&config.command, &environment);
+    #[cfg(not(windows))]
+    let program = Path::new(&config.command);
+    let mut command = Command::new(program);
+    command
+        .args(&config.args)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if let Some(folder) = &config.cwd {
+        command.current_dir(folder);
+    }
+    #[cfg(unix)]
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    die_with_us(&mut command);
+    command
+}
+
+/// Has the system kill the program when the thread that starts it ends.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "the promise can only be asked for by the new process itself, before it becomes the program"
+)]
+fn die_with_us(command: &mut Command) {
+    use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+
+    let us: Pid = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // We may have died before it was asked for.
+        if getppid() == Some(us) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    };
+    // SAFETY: between fork and exec only two bare system calls are made; nothing is allocated, no
+    // lock is taken, and errors hold no memory of their own.
+    unsafe {
+        command.pre_exec(ask);
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Starts it from a thread that lives as long as we do: the system's promise is bound to the
+/// thread that starts a program, and threads of the runtime come and go. Nor does the runtime wait
+/// while a process is made.
+async fn spawned(mut command: Command) -> io::Result<Child> {
+    static STARTER: OnceLock<Option<std::sync::mpsc::Sender<Job>>> = OnceLock::new();
+
+    let starter = STARTER.get_or_init(|| {
+        let (jobs, waiting) = std::sync::mpsc::channel::<Job>();
+        let run = move || waiting.into_iter().for_each(|job| job());
+        let thread = std::thread::Builder::new().name("starter".to_owned());
+        thread.spawn(run).ok().map(|_| jobs)
+    });
+    let (done, child) = oneshot::channel();
+    let runtime = Handle::current();
+    let job: Job = Box::new(move || {
+        let _in_runtime = runtime.enter();
+        // Nobody waits any more: the program ends as it is dropped.
+        let _ = done.send(command.spawn());
+    });
+    let gone = || io::Error::other("there is no thread to start it");
+    starter
+        .as_ref()
+        .and_then(|jobs| jobs.send(job).ok())
+        .ok_or_else(gone)?;
+    child.await.map_err(|_| gone())?
+}

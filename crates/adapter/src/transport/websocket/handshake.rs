@@ -1,0 +1,113 @@
+//! Opens a WebSocket: address, headers, TLS, and what a refusal means.
+
+use std::sync::Arc;
+
+use http::{HeaderName, HeaderValue, Request};
+use rustls_platform_verifier::BuilderVerifierExt;
+use secrecy::ExposeSecret as _;
+use tokio_tungstenite::{
+    Connector, connect_async_tls_with_config,
+    tungstenite::{
+        Error,
+        client::IntoClientRequest as _,
+        error::{ProtocolError, SubProtocolError},
+        protocol::WebSocketConfig,
+    },
+};
+
+use super::Socket;
+use crate::{config::HttpConfig, transport::TransportError};
+
+/// The protocol that is spoken inside.
+const SUBPROTOCOL: (&str, &str) = ("sec-websocket-protocol", "mcp");
+
+/// How much a refusal may say.
+const SHOWN_CHARS: usize = 200;
+
+/// A connection, with frames and messages of at most that many bytes.
+pub(super) async fn connect(config: &HttpConfig, limit: usize) -> Result<Socket, TransportError> {
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(limit))
+        .max_frame_size(Some(limit));
+    let connector = if config.url.scheme() == "wss" {
+        Some(Connector::Rustls(tls()?))
+    } else {
+        Some(Connector::Plain)
+    };
+    let open =
+        |request| connect_async_tls_with_config(request, Some(limits), true, connector.clone());
+    let opened = match open(request(config, true)?).await {
+        // It speaks no subprotocols, as many do: what counts is what it says inside.
+        Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(
+            SubProtocolError::NoSubProtocol,
+        ))) => open(request(config, false)?).await,
+        opened => opened,
+    };
+    opened.map(|(socket, _)| socket).map_err(refused)
+}
+
+fn request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, TransportError> {
+    let unsendable = |reason: String| TransportError::Unsendable { reason };
+    let mut request = config
+        .url
+        .as_str()
+        .into_client_request()
+        .map_err(|error| unsendable(format!("the address can't be used: {error}")))?;
+    for (name, value) in &config.headers {
+        let value = HeaderValue::try_from(value.expose_secret());
+        let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), value) else {
+            return Err(unsendable(format!("the header {name:?} can't be sent")));
+        };
+        value.set_sensitive(true);
+        request.headers_mut().insert(name, value);
+    }
+    if subprotocol {
+        let (name, value) = SUBPROTOCOL;
+        let value = HeaderValue::from_static(value);
+        request.headers_mut().insert(name, value);
+    }
+    Ok(request)
+}
+
+/// The certificates of the system, as for all our connections.
+fn tls() -> Result<Arc<rustls::ClientConfig>, TransportError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map(|config| Arc::new(config.with_no_client_auth()))
+        .map_err(|error| TransportError::Unreachable {
+            reason: format!("no secure connection is possible: {error}"),
+        })
+}
+
+fn refused(error: Error) -> TransportError {
+    match error {
+        Error::Http(response) if matches!(response.status().as_u16(), 401 | 403) => {
+            TransportError::Unauthorized {
+                reason: format!("HTTP status {}", response.status().as_u16()),
+            }
+        }
+        Error::Http(response) => TransportError::Http {
+            status: response.status().as_u16(),
+            message: response.body().as_deref().and_then(said),
+            retry_after: None,
+        },
+        Error::Protocol(error) => TransportError::Garbage {
+            reason: format!("no WebSocket is there: {error}"),
+        },
+        other => TransportError::Unreachable {
+            reason: other.to_string(),
+        },
+    }
+}
+
+fn said(body: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(SHOWN_CHARS)
+        .collect();
+    Some(line.trim().to_owned()).filter(|line| !line.is_empty())
+}

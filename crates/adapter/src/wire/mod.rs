@@ -1,0 +1,245 @@
+//! JSON-RPC messages as MCP exchanges them. What a message carries stays as the other side wrote
+//! it: nothing that is handed on loses a field or the order of its fields.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, value::RawValue};
+
+/// How much is shown of an error that is not written as one.
+const MAX_ODD_CHARS: usize = 200;
+
+/// Names one of our requests on its connection.
+pub type RequestId = u64;
+
+/// Codes of errors that both sides know.
+pub mod code {
+    /// The message is not JSON.
+    pub const PARSE: i64 = -32_700;
+    /// The message is no request.
+    pub const INVALID_REQUEST: i64 = -32_600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32_601;
+    /// The parameters are wrong.
+    pub const INVALID_PARAMS: i64 = -32_602;
+    /// The other side failed.
+    pub const INTERNAL: i64 = -32_603;
+    /// A resource is not there (handshake revisions).
+    pub const RESOURCE_NOT_FOUND: i64 = -32_002;
+    /// A header says something else than the body (2026-07-28).
+    pub const HEADER_MISMATCH: i64 = -32_020;
+    /// A capability is needed that the client did not declare (2026-07-28).
+    pub const MISSING_CAPABILITY: i64 = -32_021;
+    /// The server does not speak that revision (2026-07-28).
+    pub const UNSUPPORTED_VERSION: i64 = -32_022;
+    /// The user has to open an address first.
+    pub const URL_ELICITATION: i64 = -32_042;
+}
+
+/// What a server sent.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// An answer to one of our requests.
+    Response {
+        /// Which.
+        id: RequestId,
+        /// The result as it was written, or the error.
+        outcome: Result<Box<RawValue>, RpcError>,
+    },
+    /// Something the server wants answered.
+    Request {
+        /// To be repeated in the answer.
+        id: Value,
+        /// What.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+    /// Something the server tells.
+    Notification {
+        /// What.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+}
+
+/// An error as JSON-RPC has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// Its code.
+    pub code: i64,
+    /// One sentence.
+    #[serde(default)]
+    pub message: String,
+    /// Anything more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+/// Bytes that are no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoMessage(pub String);
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "even_null")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// A result that is `null` is a result.
+fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+/// The messages in these bytes: one, or those of a batch (the revision 2025-03-26 knew batches).
+pub fn read(bytes: &[u8]) -> Result<Vec<Message>, NoMessage> {
+    let unreadable =
+        |error: serde_json::Error| NoMessage(format!("not a JSON-RPC message: {error}"));
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        let batch: Vec<&RawValue> = serde_json::from_slice(bytes).map_err(unreadable)?;
+        return batch
+            .into_iter()
+            .map(|one| {
+                serde_json::from_str(one.get())
+                    .map_err(unreadable)
+                    .and_then(message)
+            })
+            .collect();
+    }
+    let envelope = serde_json::from_slice(bytes).map_err(unreadable)?;
+    Ok(vec![message(envelope)?])
+}
+
+fn message(envelope: Envelope<'_>) -> Result<Message, NoMessage> {
+    let value = |raw: Option<&RawValue>| match raw {
+        Some(raw) => serde_json::from_str(raw.get())
+            .map_err(|error| NoMessage(format!("the parameters can't be read: {error}"))),
+        None => Ok(Value::Null),
+    };
+    match (envelope.method, envelope.id.filter(|id| id.get() != "null")) {
+        (Some(method), Some(id)) => Ok(Message::Request {
+            id: value(Some(id))?,
+            method: method.into_owned(),
+            params: value(envelope.params)?,
+        }),
+        (Some(method), None) => Ok(Message::Notification {
+            method: method.into_owned(),
+            params: value(envelope.params)?,
+        }),
+        (None, Some(id)) => {
+            let id = own_id(id)
+                .ok_or_else(|| NoMessage("the answer has an id that is not ours".to_owned()))?;
+            let outcome = match (envelope.result, envelope.error) {
+                (Some(result), None) => Ok(result.to_owned()),
+                (_, Some(error)) => Err(said_error(error)),
+                (None, None) => return Err(NoMessage("neither a result nor an error".to_owned())),
+            };
+            Ok(Message::Response { id, outcome })
+        }
+        (None, None) => match envelope.error {
+            Some(error) => Err(NoMessage(format!(
+                "an error without an id: {}",
+                said_error(error).message
+            ))),
+            None => Err(NoMessage("neither a method nor an id".to_owned())),
+        },
+    }
+}
+
+/// The error, however it is written: some servers send a text in place of the object.
+fn said_error(raw: &RawValue) -> RpcError {
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| {
+        let message = match serde_json::from_str(raw.get()) {
+            Ok(Value::String(text)) => text,
+            _ => raw.get().chars().take(MAX_ODD_CHARS).collect(),
+        };
+        RpcError::new(code::INTERNAL, message)
+    })
+}
+
+/// Our ids are numbers; some servers answer with the number as text.
+fn own_id(id: &RawValue) -> Option<RequestId> {
+    id.get().trim_matches('"').parse().ok()
+}
+
+/// A request, ready to be sent.
+pub fn request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Request<'a> {
+        jsonrpc: &'static str,
+        id: RequestId,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Value::is_null")]
+        params: &'a Value,
+    }
+    written(&Request {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    })
+}
+
+/// A notification, ready to be sent.
+pub fn notification(method: &str, params: &Value) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a> {
+        jsonrpc: &'static str,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Value::is_null")]
+        params: &'a Value,
+    }
+    written(&Notification {
+        jsonrpc: "2.0",
+        method,
+        params,
+    })
+}
+
+/// An answer to something the server asked, ready to be sent.
+pub fn response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Response<'a> {
+        jsonrpc: &'static str,
+        id: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a RpcError>,
+    }
+    written(&Response {
+        jsonrpc: "2.0",
+        id,
+        result: outcome.as_ref().ok(),
+        error: outcome.as_ref().err(),
+    })
+}
+
+/// Values of these types can always be written.
+fn written(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).unwrap_or_default()
+}
+
+impl RpcError {
+    /// An error of ours.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

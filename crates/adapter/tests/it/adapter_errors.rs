@@ -1,0 +1,173 @@
+//! What each kind of error means for trying again.
+
+use std::time::Duration;
+
+use deliberate_adapter::{
+    Error, ErrorKind,
+    config::ConfigError,
+    schema::Fault,
+    transport::{Sent, TransportError},
+    wire::RpcError,
+};
+use serde_json::json;
+
+fn closed(sent: Sent) -> ErrorKind {
+    let reason = "x".to_owned();
+    ErrorKind::Transport(TransportError::Closed { reason, sent })
+}
+
+fn http(status: u16) -> ErrorKind {
+    ErrorKind::Transport(TransportError::Http {
+        status,
+        message: None,
+        retry_after: None,
+    })
+}
+
+fn rpc(code: i64) -> ErrorKind {
+    ErrorKind::Rpc(Box::new(RpcError::new(code, "x")))
+}
+
+fn transport(error: TransportError) -> ErrorKind {
+    ErrorKind::Transport(error)
+}
+
+/// Each kind, and whether it may be repeated if that is unsafe, if it is safe, and whether another
+/// server may know better.
+fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
+    let reason = || "x".to_owned();
+    let wait = Duration::from_secs(1);
+    vec![
+        (closed(Sent::No), true, true, false),
+        (closed(Sent::Maybe), false, true, false),
+        (closed(Sent::Yes), false, true, false),
+        (
+            transport(TransportError::Unreachable { reason: reason() }),
+            true,
+            true,
+            false,
+        ),
+        (
+            transport(TransportError::NotStarted {
+                command: reason(),
+                reason: reason(),
+            }),
+            true,
+            true,
+            false,
+        ),
+        (
+            transport(TransportError::ConnectTimeout { after: wait }),
+            true,
+            true,
+            false,
+        ),
+        (
+            transport(TransportError::Garbage { reason: reason() }),
+            false,
+            true,
+            false,
+        ),
+        (
+            transport(TransportError::TooLarge { limit: 1 }),
+            false,
+            false,
+            false,
+        ),
+        (
+            transport(TransportError::Unsendable { reason: reason() }),
+            false,
+            false,
+            false,
+        ),
+        (
+            transport(TransportError::Unauthorized { reason: reason() }),
+            false,
+            false,
+            true,
+        ),
+        (http(429), true, true, false),
+        (http(408), true, true, false),
+        (http(500), false, true, false),
+        (http(503), false, true, false),
+        (http(400), false, false, false),
+        (http(404), false, false, false),
+        (ErrorKind::Timeout { after: wait }, false, true, false),
+        (ErrorKind::RateLimited { wait }, true, true, false),
+        (
+            ErrorKind::Resting {
+                wait,
+                because: reason(),
+            },
+            true,
+            true,
+            false,
+        ),
+        (
+            ErrorKind::Malformed { reason: reason() },
+            false,
+            true,
+            false,
+        ),
+        (ErrorKind::Cancelled, false, false, false),
+        (ErrorKind::Stopped, false, false, false),
+        (
+            ErrorKind::Domain {
+                message: reason(),
+                result: Box::new(json!({})),
+            },
+            false,
+            false,
+            false,
+        ),
+        (ErrorKind::Invalid(Vec::<Fault>::new()), false, false, false),
+        (ErrorKind::UnknownTool { nearest: None }, false, false, true),
+        (
+            ErrorKind::Unsupported {
+                capability: "tools",
+            },
+            false,
+            false,
+            true,
+        ),
+        (
+            ErrorKind::Config(ConfigError {
+                mistakes: Vec::new(),
+            }),
+            false,
+            false,
+            false,
+        ),
+        (rpc(-32_603), false, true, false),
+        (rpc(-32_601), false, false, true),
+        (rpc(-32_602), false, false, true),
+        (rpc(-32_600), false, false, true),
+        (rpc(-32_700), false, false, true),
+        (rpc(-32_000), false, false, false),
+        (rpc(-32_002), false, false, false),
+        (rpc(1), false, false, false),
+    ]
+}
+
+#[test]
+fn each_kind_of_error_says_whether_it_may_be_repeated() {
+    for (kind, if_unsafe, if_safe, elsewhere) in kinds() {
+        let shown = format!("{kind:?}");
+        let error = Error::new("a", kind).about("t");
+        assert_eq!(error.may_be_repeated(false), if_unsafe, "unsafe: {shown}");
+        assert_eq!(error.may_be_repeated(true), if_safe, "safe: {shown}");
+        assert_eq!(
+            error.may_differ_elsewhere(),
+            elsewhere,
+            "elsewhere: {shown}"
+        );
+        let json = error.to_json();
+        assert_eq!(
+            (&json["server"], &json["about"]),
+            (&json!("a"), &json!("t"))
+        );
+        assert_eq!(json["retryable"], error.is_transient());
+        assert!(json["type"].as_str().unwrap().ends_with("_error"));
+        assert!(!json["message"].as_str().unwrap().is_empty());
+    }
+}

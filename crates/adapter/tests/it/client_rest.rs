@@ -1,0 +1,150 @@
+//! A server that is not there is left alone for a while, and found again when it is.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use deliberate_adapter::{Client, ErrorKind, client::State, transport::Sent};
+use serde_json::json;
+use tokio::time::advance;
+
+use crate::client_support::{Puppet, Served, call, client, older, said, soon, until};
+
+fn echo() -> std::sync::Arc<Puppet> {
+    Puppet::new(|stage, message| {
+        if !older(stage, message) {
+            stage.say(message, "hello");
+        }
+    })
+}
+
+/// How long it rests now.
+async fn wait(client: &Client) -> Duration {
+    let error = call(client, "any", json!({})).await.unwrap_err();
+    assert_eq!(error.sent, Sent::No);
+    let ErrorKind::Resting { wait, .. } = error.kind else {
+        panic!("{error}");
+    };
+    assert!(error.is_transient() && error.hint().is_some());
+    wait
+}
+
+#[tokio::test(start_paused = true)]
+async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
+    let puppet = echo();
+    puppet.refuses.store(true, Ordering::SeqCst);
+    let client = puppet.client();
+    let mut rests = Vec::new();
+    for tries in 1..=12 {
+        let error = call(&client, "any", json!({})).await.unwrap_err();
+        assert_eq!((error.code(), error.sent), ("Unreachable", Sent::No));
+        let rest = wait(&client).await;
+        assert_eq!(client.status().state, State::Resting);
+        // Whoever calls meanwhile does not try.
+        assert_eq!(puppet.opened(), tries);
+        rests.push(rest);
+        advance(rest).await;
+    }
+    assert_eq!(rests.first(), Some(&Duration::from_millis(250)));
+    assert!(rests.is_sorted());
+    assert_eq!(rests.last(), Some(&Duration::from_secs(30)));
+    puppet.refuses.store(false, Ordering::SeqCst);
+    assert_eq!(said(&client, "any", json!({})).await, "hello");
+    let status = client.status();
+    assert_eq!((status.state, status.reconnects), (State::Ready, 0));
+    assert!(status.up_percent.unwrap() < 50.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
+    let puppet = echo();
+    let client = puppet.client();
+    let mut rests = Vec::new();
+    for _ in 0..6 {
+        said(&client, "any", json!({})).await;
+        puppet.stage().end("it fell over");
+        let again = call(&client, "any", json!({})).await;
+        if let Err(error) = again {
+            let ErrorKind::Resting { wait, because } = error.kind else {
+                panic!("{error}");
+            };
+            assert_eq!(because, "it fell over");
+            rests.push(wait);
+            advance(wait).await;
+        }
+    }
+    // The first time is forgiven.
+    assert_eq!(rests.len(), 5);
+    assert!(rests.is_sorted_by(|one, next| one < next), "{rests:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_life_makes_up_for_failures() {
+    let puppet = echo();
+    let client = puppet.client();
+    for _ in 0..3 {
+        said(&client, "any", json!({})).await;
+        puppet.stage().end("it fell over");
+        advance(Duration::from_mins(1)).await;
+    }
+    said(&client, "any", json!({})).await;
+    advance(Duration::from_mins(1)).await;
+    puppet.stage().end("a restart");
+    assert_eq!(said(&client, "any", json!({})).await, "hello");
+    puppet.stage().end("and once more");
+    assert_eq!(said(&client, "any", json!({})).await, "hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_share_an_attempt_and_one_who_leaves_does_not_end_it() {
+    let puppet = Puppet::new(|stage, message| {
+        if message["method"] == "server/discover" {
+            let (stage, message) = (stage.clone(), message.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                stage.refuse(&message, -32_601, "no");
+            });
+        } else if !older(stage, message) {
+            stage.say(message, "hello");
+        }
+    });
+    let client = &puppet.client();
+    let impatient = tokio::time::timeout(Duration::from_millis(10), client.server());
+    assert!(impatient.await.is_err());
+    assert_eq!(client.status().state, State::Connecting);
+    let each = (0..20).map(|_| said(client, "any", json!({})));
+    futures::future::join_all(each).await;
+    assert_eq!(puppet.opened(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_nobody_waited_for_is_not_served_stale() {
+    let puppet = echo();
+    puppet.refuses.store(true, Ordering::SeqCst);
+    let client = puppet.client();
+    {
+        let leaving = client.server();
+        tokio::pin!(leaving);
+        let _ = futures::poll!(&mut leaving);
+    }
+    until(|| client.status().state == State::Resting).await;
+    puppet.refuses.store(false, Ordering::SeqCst);
+    advance(Duration::from_mins(1)).await;
+    assert_eq!(said(&client, "any", json!({})).await, "hello");
+}
+
+#[tokio::test]
+async fn a_real_server_is_found_again() {
+    let mut web = Served::http(&[]);
+    let address = web.address().to_owned();
+    let client = client(web.config("web"));
+    said(&client, "pid", json!({})).await;
+    web.kill();
+    let error = call(&client, "pid", json!({})).await.unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    let _again = Served::at("--http", &address, &[]);
+    soon(async {
+        while call(&client, "pid", json!({})).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,147 @@
+//! How a client finds out what a server speaks, and what it sends along in the stateless era.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use deliberate_adapter::{
+    CallOptions, Client, ServerConfig,
+    client::{Fresh, NoHandler},
+    transport::Era,
+};
+use serde_json::{Value, json};
+
+use crate::transport_http_kit::{Back, Seen, Server};
+
+fn client(server: &Server) -> Client {
+    let config = ServerConfig::http("odd", server.url.as_str()).unwrap();
+    Client::new(config, Arc::new(NoHandler)).unwrap()
+}
+
+async fn result(seen: &Seen, back: Back, result: &Value) -> Option<Back> {
+    let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "result": result });
+    back.json(&answer.to_string()).await
+}
+
+async fn refuse(seen: &Seen, back: Back, supported: &str) -> Option<Back> {
+    let error = json!({ "code": -32022, "message": "no", "data": { "supported": [supported] } });
+    let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "error": error });
+    let headers = [("content-type", "application/json")];
+    back.answer(400, &headers, &answer.to_string()).await
+}
+
+fn discovered() -> Value {
+    json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
+}
+
+fn methods(server: &Server) -> Vec<String> {
+    let seen = server.seen();
+    let calls = seen.iter().filter(|seen| seen.method == "POST");
+    calls
+        .map(|seen| seen.json()["method"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_a_revision_it_lists_is_asked_once_more() {
+    let first = Arc::new(AtomicBool::new(true));
+    let server = Server::start(move |seen, back| {
+        let is_first = first.swap(false, Ordering::SeqCst);
+        async move {
+            if is_first {
+                return refuse(&seen, back, "2026-07-28").await;
+            }
+            result(&seen, back, &discovered()).await
+        }
+    })
+    .await;
+    let side = client(&server).server().await.unwrap();
+    assert_eq!(side.era, Era::Stateless);
+    assert_eq!(methods(&server), ["server/discover", "server/discover"]);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
+    for (supported, asked) in [("2026-07-28", 2), ("2025-11-25", 1)] {
+        let server = Server::start(move |seen, back| async move {
+            if seen.method != "POST" {
+                return back.answer(405, &[], "").await;
+            }
+            match seen.json()["method"].as_str() {
+                Some("server/discover") => refuse(&seen, back, supported).await,
+                Some("initialize") => {
+                    let said = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
+                    result(&seen, back, &said).await
+                }
+                _ => back.accepted().await,
+            }
+        })
+        .await;
+        let side = client(&server).server().await.unwrap();
+        assert_eq!(side.era, Era::Handshake);
+        let methods = methods(&server);
+        let discovers = methods.iter().filter(|it| *it == "server/discover");
+        assert_eq!(discovers.count(), asked, "{supported}");
+    }
+}
+
+#[tokio::test]
+async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
+    let server = Server::start(|seen, back| async move {
+        let said = match seen.json()["method"].as_str() {
+            Some("server/discover") => discovered(),
+            Some("tools/list") => json!({ "resultType": "complete", "ttlMs": 0, "tools": [{
+                "name": "look",
+                "inputSchema": { "type": "object", "properties": {
+                    "region": { "type": "string", "x-mcp-header": "Region" },
+                } },
+            }] }),
+            _ => json!({ "resultType": "complete", "content": [] }),
+        };
+        result(&seen, back, &said).await
+    })
+    .await;
+    let client = client(&server);
+    client.tools(Fresh::Anew).await.unwrap();
+    let arguments = json!({ "region": "north" });
+    let called = client.call("look", arguments, CallOptions::default());
+    called.await.unwrap();
+    let seen = server.seen();
+    let call = seen.last().unwrap();
+    assert_eq!(call.header("mcp-param-region"), Some("north"));
+}
+
+#[tokio::test]
+async fn a_server_is_listened_to_before_anything_is_asked_of_it() {
+    let listened = Arc::new(AtomicBool::new(false));
+    let server = Server::start(move |seen, back| {
+        let listened = listened.clone();
+        async move {
+            if seen.method == "GET" {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let back = back.begin_events().await?;
+                listened.store(true, Ordering::SeqCst);
+                return back.hang().await;
+            }
+            let capabilities = json!({ "tools": {} });
+            match seen.json()["method"].as_str() {
+                Some("initialize") => {
+                    let version = "2025-11-25";
+                    let said = json!({ "protocolVersion": version, "capabilities": capabilities });
+                    result(&seen, back, &said).await
+                }
+                Some("tools/list") if listened.load(Ordering::SeqCst) => {
+                    result(&seen, back, &json!({ "tools": [] })).await
+                }
+                Some("notifications/initialized") => back.accepted().await,
+                _ => back.answer(400, &[], "").await,
+            }
+        }
+    })
+    .await;
+    client(&server).tools(Fresh::Anew).await.unwrap();
+}

@@ -1,0 +1,244 @@
+//! A server that wants tokens, and who gives them, at one address; and a browser whose user agrees
+//! at once.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use deliberate_adapter::{
+    config::ServerLimits,
+    oauth::{Browser, LoginError, OAuth, OAuthOptions},
+    transport::{Connector as _, TransportError, http::HttpConnector},
+};
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::transport_http_kit::{Back, LONG, Seen, Server, config, inbox, request};
+
+/// What stands in every token, so that a leak is seen.
+pub(crate) const SECRET: &str = "hush";
+
+/// How the server is minded.
+#[derive(Default)]
+pub(crate) struct Mind {
+    /// The one token that is good, and for what.
+    pub(crate) good: Option<(String, String)>,
+    /// The one that can be turned into another.
+    pub(crate) renewable: Option<String>,
+    /// How many were given.
+    pub(crate) given: u32,
+    /// How long they last.
+    pub(crate) lasts: Option<u64>,
+    /// What a request needs beyond a token.
+    pub(crate) wanted: Option<&'static str>,
+    /// No token is good.
+    pub(crate) never: bool,
+    /// Where tokens are given, if not here.
+    pub(crate) elsewhere: Option<&'static str>,
+}
+
+/// The server, and how it is minded.
+pub(crate) struct World {
+    pub(crate) server: Server,
+    pub(crate) mind: Arc<Mutex<Mind>>,
+}
+
+impl World {
+    pub(crate) async fn new(mind: Mind) -> Self {
+        let mind = Arc::new(Mutex::new(mind));
+        let shared = Arc::clone(&mind);
+        let server = Server::start(move |seen, back| {
+            let (status, headers, body) = respond(&mut shared.lock().unwrap(), &seen);
+            answer(back, status, headers, body)
+        });
+        Self {
+            server: server.await,
+            mind,
+        }
+    }
+
+    /// The token is no longer good.
+    pub(crate) fn revoke(&self) {
+        self.mind.lock().unwrap().good = None;
+    }
+
+    /// How often there was such a request.
+    pub(crate) fn count(&self, path: &str, body: &str) -> usize {
+        let seen = self.server.seen();
+        let fits = |it: &&Seen| it.path == path && it.body.contains(body);
+        seen.iter().filter(fits).count()
+    }
+
+    pub(crate) fn auth(&self, options: OAuthOptions) -> OAuth {
+        OAuth::new(self.server.url.clone(), options)
+    }
+
+    /// Makes so many requests at once; how each ended.
+    pub(crate) async fn ask(&self, auth: &OAuth, count: u64) -> Vec<Result<(), TransportError>> {
+        let auth = Some(Arc::new(auth.clone()) as _);
+        let to = config(self.server.url.clone());
+        let connector = HttpConnector::new(to, &ServerLimits::default(), auth).unwrap();
+        let (inbox, mut arrivals) = inbox();
+        let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
+        for id in 1..=count {
+            link.send(request(id, "tools/list")).await.unwrap();
+        }
+        let mut ended = Vec::new();
+        for _ in 0..count {
+            ended.push(arrivals.outcome().await);
+        }
+        ended
+    }
+
+    pub(crate) async fn ask_once(&self, auth: &OAuth) -> Result<(), TransportError> {
+        self.ask(auth, 1).await.remove(0)
+    }
+}
+
+type Respond = (u16, Vec<(&'static str, String)>, String);
+
+async fn answer(
+    back: Back,
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: String,
+) -> Option<Back> {
+    let json = ("content-type", "application/json");
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<(&str, &str)> = headers.chain([json]).collect();
+    back.answer(status, &headers, &body).await
+}
+
+fn respond(mind: &mut Mind, seen: &Seen) -> Respond {
+    let base = format!("http://{}", seen.header("host").unwrap());
+    match seen.path.as_str() {
+        "/.well-known/oauth-protected-resource/mcp" => plain(&json!({
+            "resource": format!("{base}/mcp"),
+            "authorization_servers": [base],
+            "scopes_supported": ["read"],
+        })),
+        "/.well-known/oauth-authorization-server" => plain(&json!({
+            "issuer": base,
+            "authorization_endpoint": format!("{base}/authorize"),
+            "token_endpoint": mind.elsewhere.map_or_else(|| format!("{base}/token"), str::to_owned),
+            "registration_endpoint": format!("{base}/register"),
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        })),
+        "/register" => plain(&json!({
+            "client_id": "registered",
+            "client_secret": format!("{SECRET}-client"),
+            "redirect_uris": [],
+        })),
+        "/token" => token(mind, &form(&seen.body)),
+        "/mcp" => guarded(mind, seen, &base),
+        _ => (404, Vec::new(), "{}".to_owned()),
+    }
+}
+
+fn plain(body: &serde_json::Value) -> Respond {
+    (200, Vec::new(), body.to_string())
+}
+
+fn token(mind: &mut Mind, form: &HashMap<String, String>) -> Respond {
+    let is_good = match form["grant_type"].as_str() {
+        "authorization_code" => {
+            form["code"].starts_with("agreed") && form.contains_key("code_verifier")
+        }
+        "refresh_token" => mind.renewable.as_ref() == Some(&form["refresh_token"]),
+        "client_credentials" => form.get("scope").map(String::as_str) == Some("read"),
+        _ => false,
+    };
+    if !is_good || !form["resource"].ends_with("/mcp") {
+        let error = json!({
+            "error": "invalid_grant",
+            "error_description": format!("{form:?} {SECRET}-client {SECRET}-configured"),
+        });
+        return (400, Vec::new(), error.to_string());
+    }
+    mind.given += 1;
+    let access = format!("{SECRET}-access-{}", mind.given);
+    let refresh = format!("{SECRET}-refresh-{}", mind.given);
+    // What was agreed to is told by the code; who renews says it again.
+    let agreed = form.get("code").and_then(|code| code.split_once(' '));
+    let agreed = agreed.map(|(_, scopes)| scopes.to_owned());
+    let scope = agreed.or_else(|| form.get("scope").cloned());
+    let scope = scope.unwrap_or_default();
+    mind.good = Some((access.clone(), scope));
+    mind.renewable = Some(refresh.clone());
+    plain(&json!({
+        "access_token": access,
+        "refresh_token": refresh,
+        "token_type": "Bearer",
+        "expires_in": mind.lasts,
+    }))
+}
+
+fn guarded(mind: &Mind, seen: &Seen, base: &str) -> Respond {
+    let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
+    let sent = seen.header("authorization").unwrap_or_default();
+    let good = mind.good.as_ref().filter(|_| !mind.never);
+    let Some((_, scopes)) = good.filter(|(token, _)| sent == format!("Bearer {token}")) else {
+        let said = format!("Bearer resource_metadata=\"{place}\"");
+        let body = json!({ "error_description": format!("bad: {sent}") });
+        return (401, vec![("www-authenticate", said)], body.to_string());
+    };
+    match mind.wanted {
+        Some(wanted) if !scopes.split(' ').any(|scope| scope == wanted) => {
+            let said = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\"");
+            (403, vec![("www-authenticate", said)], "{}".to_owned())
+        }
+        _ => (200, Vec::new(), seen.result()),
+    }
+}
+
+fn form(body: &str) -> HashMap<String, String> {
+    let pairs = url::form_urlencoded::parse(body.as_bytes());
+    pairs.into_owned().collect()
+}
+
+/// A browser whose user agrees at once. Remembers the pages.
+#[derive(Default)]
+pub(crate) struct Agreeing {
+    pub(crate) pages: Mutex<Vec<Url>>,
+    /// What comes back in place of a code and the state that was sent.
+    pub(crate) back: Option<&'static str>,
+}
+
+impl Agreeing {
+    /// What was asked for on each page.
+    pub(crate) fn scopes(&self) -> Vec<String> {
+        let pages = self.pages.lock().unwrap();
+        pages.iter().map(|page| field(page, "scope")).collect()
+    }
+}
+
+pub(crate) fn field(page: &Url, name: &str) -> String {
+    let found = page.query_pairs().find(|(key, _)| key == name);
+    found
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
+}
+
+impl Browser for Agreeing {
+    fn redirect(&self) -> String {
+        "http://127.0.0.1:9/callback".to_owned()
+    }
+
+    fn authorize<'a>(&'a self, address: &'a Url) -> BoxFuture<'a, Result<Url, LoginError>> {
+        self.pages.lock().unwrap().push(address.clone());
+        let mut back = Url::parse(&field(address, "redirect_uri")).unwrap();
+        if let Some(query) = self.back {
+            back.set_query(Some(query));
+        } else {
+            let state = field(address, "state");
+            let code = format!("agreed {}", field(address, "scope"));
+            back.query_pairs_mut()
+                .extend_pairs([("code", &code), ("state", &state)]);
+        }
+        Box::pin(async move { Ok(back) })
+    }
+}

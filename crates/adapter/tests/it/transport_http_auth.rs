@@ -1,0 +1,117 @@
+//! Bearer tokens: where they come from, and what happens when a server wants another.
+
+use std::sync::{Arc, Mutex};
+
+use deliberate_adapter::{
+    config::{HttpConfig, ServerLimits},
+    transport::{
+        Connector as _, Link, TransportError,
+        http::{Authorizer, HttpConnector},
+    },
+};
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use tokio::time::Instant;
+
+use crate::transport_http_kit::{Arrivals, LONG, Server, inbox, request};
+
+/// Gives `token-N`, where N counts the challenges it accepted.
+#[derive(Default)]
+struct Counting {
+    accepts: u32,
+    challenges: Mutex<Vec<(u16, Option<String>, u32)>>,
+}
+
+impl Authorizer for Counting {
+    fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>> {
+        let count = self.challenges.lock().unwrap().len();
+        Box::pin(async move { Ok(Some(SecretString::from(format!("token-{count}")))) })
+    }
+
+    fn challenged<'a>(
+        &'a self,
+        status: u16,
+        www_authenticate: Option<&'a str>,
+        attempt: u32,
+    ) -> BoxFuture<'a, Result<bool, TransportError>> {
+        let said = www_authenticate.map(str::to_owned);
+        let mut challenges = self.challenges.lock().unwrap();
+        challenges.push((status, said, attempt));
+        let again = attempt <= self.accepts;
+        Box::pin(async move { Ok(again) })
+    }
+}
+
+async fn link(config: HttpConfig, auth: &Arc<Counting>) -> (Arc<dyn Link>, Arrivals) {
+    let auth: Arc<dyn Authorizer> = Arc::<Counting>::clone(auth);
+    let connector = HttpConnector::new(config, &ServerLimits::default(), Some(auth)).unwrap();
+    let (inbox, arrivals) = inbox();
+    let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
+    (link, arrivals)
+}
+
+/// A server that takes one token only.
+async fn guarded(token: &'static str) -> Server {
+    Server::start(move |seen, back| async move {
+        match seen.header("authorization") {
+            Some(sent) if sent == token => back.json(&seen.result()).await,
+            Some(_) | None => {
+                let headers = [("www-authenticate", "Bearer scope=\"a\"")];
+                back.answer(401, &headers, "token-0 is wrong").await
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_request_is_repeated_with_another_token() {
+    let server = guarded("Bearer token-2").await;
+    let auth = Arc::new(Counting {
+        accepts: 9,
+        ..Counting::default()
+    });
+    let (link, mut arrivals) = link(server.config(), &auth).await;
+    link.send(request(1, "initialize")).await.unwrap();
+    assert_eq!(arrivals.answer().await.0, 1);
+    let said = Some("Bearer scope=\"a\"".to_owned());
+    assert_eq!(
+        *auth.challenges.lock().unwrap(),
+        [(401, said.clone(), 1), (401, said, 2)]
+    );
+}
+
+#[tokio::test]
+async fn it_is_repeated_three_times_at_most_and_only_if_that_helps() {
+    for (accepts, requests) in [(9, 4), (1, 2), (0, 1)] {
+        let server = guarded("Bearer none of ours").await;
+        let auth = Arc::new(Counting {
+            accepts,
+            ..Counting::default()
+        });
+        let (link, mut arrivals) = link(server.config(), &auth).await;
+        link.send(request(1, "initialize")).await.unwrap();
+        let (_, error) = arrivals.failure().await;
+        assert!(
+            matches!(error, TransportError::Unauthorized { .. }),
+            "{error:?}"
+        );
+        assert_eq!(server.seen().len(), requests);
+    }
+}
+
+#[tokio::test]
+async fn a_configured_header_is_stronger() {
+    let server = guarded("Bearer mine").await;
+    let auth = Arc::new(Counting::default());
+    let mut config = server.config();
+    let header = (
+        "Authorization".to_owned(),
+        SecretString::from("Bearer mine"),
+    );
+    config.headers.extend([header]);
+    let (link, mut arrivals) = link(config, &auth).await;
+    link.send(request(1, "initialize")).await.unwrap();
+    assert_eq!(arrivals.answer().await.0, 1);
+    assert!(auth.challenges.lock().unwrap().is_empty());
+}

@@ -1,0 +1,375 @@
+//! An HTTP server that does exactly what a test tells it, down to the bytes, and an inbox that a
+//! test reads.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use deliberate_adapter::{
+    config::{HttpConfig, ServerLimits},
+    transport::{
+        Agreed, Connector, Era, Inbox, Incoming, Link, Outgoing, Sending, TransportError,
+        http::HttpConnector,
+    },
+    wire::{self, Message},
+};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{
+        TcpListener,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+use url::Url;
+
+/// Nothing in a test takes this long.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// One request as the server saw it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: String,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    pub(crate) fn id(&self) -> Value {
+        self.json()["id"].clone()
+    }
+
+    /// An answer to it.
+    pub(crate) fn result(&self) -> String {
+        json!({"jsonrpc": "2.0", "id": self.id(), "result": {"ok": true}}).to_string()
+    }
+}
+
+/// The way back. Who returns it keeps the connection; who drops it cuts it.
+pub(crate) struct Back(OwnedWriteHalf);
+
+impl Back {
+    pub(crate) async fn write(mut self, bytes: impl AsRef<[u8]>) -> Option<Self> {
+        self.0.write_all(bytes.as_ref()).await.ok()?;
+        Some(self)
+    }
+
+    pub(crate) async fn answer(
+        self,
+        status: u16,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Option<Self> {
+        let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
+        for &(name, value) in headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        self.write(format!("{head}\r\n{body}")).await
+    }
+
+    pub(crate) async fn json(self, body: &str) -> Option<Self> {
+        let headers = [("content-type", "application/json; charset=utf-8")];
+        self.answer(200, &headers, body).await
+    }
+
+    pub(crate) async fn accepted(self) -> Option<Self> {
+        self.answer(202, &[], "").await
+    }
+
+    pub(crate) async fn begin_events(self) -> Option<Self> {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+            transfer-encoding: chunked\r\n\r\n";
+        self.write(head).await
+    }
+
+    pub(crate) async fn chunk(self, text: impl AsRef<[u8]>) -> Option<Self> {
+        let text = text.as_ref();
+        let mut chunk = format!("{:x}\r\n", text.len()).into_bytes();
+        chunk.extend_from_slice(text);
+        chunk.extend_from_slice(b"\r\n");
+        self.write(chunk).await
+    }
+
+    pub(crate) async fn event(self, data: &str) -> Option<Self> {
+        self.chunk(format!("event: message\ndata: {data}\n\n"))
+            .await
+    }
+
+    pub(crate) async fn end(self) -> Option<Self> {
+        self.write("0\r\n\r\n").await
+    }
+
+    /// Says nothing until the client goes.
+    pub(crate) async fn hang(self) -> Option<Self> {
+        std::future::pending().await
+    }
+}
+
+#[derive(Default)]
+struct State {
+    seen: Mutex<Vec<Seen>>,
+    open: AtomicUsize,
+    made: AtomicUsize,
+}
+
+pub(crate) struct Server {
+    pub(crate) url: Url,
+    state: Arc<State>,
+}
+
+impl Server {
+    /// A server that does this with every request.
+    pub(crate) async fn start<F, A>(act: F) -> Self
+    where
+        F: Fn(Seen, Back) -> A + Send + Sync + 'static,
+        A: Future<Output = Option<Back>> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State::default());
+        let (shared, act) = (Arc::clone(&state), Arc::new(act));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                stream.set_nodelay(true).unwrap();
+                let (shared, act) = (Arc::clone(&shared), Arc::clone(&act));
+                tokio::spawn(async move {
+                    shared.made.fetch_add(1, Ordering::SeqCst);
+                    shared.open.fetch_add(1, Ordering::SeqCst);
+                    let (read, write) = stream.into_split();
+                    serve(&shared, read, Back(write), &*act).await;
+                    shared.open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        let url = Url::parse(&format!("http://{address}/mcp")).unwrap();
+        Self { url, state }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.state.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until that many requests came.
+    pub(crate) async fn saw(&self, count: usize) -> Vec<Seen> {
+        until(|| self.seen().len() >= count).await;
+        self.seen()
+    }
+
+    /// Waits until that many connections are open.
+    pub(crate) async fn has_open(&self, count: usize) {
+        until(|| self.state.open.load(Ordering::SeqCst) == count).await;
+    }
+
+    /// How many connections were ever made.
+    pub(crate) fn made(&self) -> usize {
+        self.state.made.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn config(&self) -> HttpConfig {
+        config(self.url.clone())
+    }
+
+    pub(crate) async fn link(&self) -> (Arc<dyn Link>, Arrivals) {
+        open(self.config(), &ServerLimits::default()).await
+    }
+}
+
+pub(crate) async fn until(mut happened: impl FnMut() -> bool) {
+    let wait = async {
+        while !happened() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LONG, wait).await.expect("it never happened");
+}
+
+async fn serve<F, A>(state: &State, mut read: OwnedReadHalf, mut back: Back, act: &F)
+where
+    F: Fn(Seen, Back) -> A,
+    A: Future<Output = Option<Back>>,
+{
+    let mut buffer = Vec::new();
+    while let Some(seen) = next_request(&mut read, &mut buffer).await {
+        state.seen.lock().unwrap().push(seen.clone());
+        let mut byte = [0];
+        let kept = tokio::select! {
+            kept = act(seen, back) => kept,
+            // The client went, or wrote out of turn.
+            _ = read.read(&mut byte) => None,
+        };
+        match kept {
+            Some(kept) => back = kept,
+            None => return,
+        }
+    }
+}
+
+async fn next_request(read: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<Seen> {
+    loop {
+        if let Some((seen, used)) = parsed(buffer) {
+            buffer.drain(..used);
+            return Some(seen);
+        }
+        if read.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+fn parsed(buffer: &[u8]) -> Option<(Seen, usize)> {
+    let end = buffer.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8(buffer[..end].to_vec()).unwrap();
+    let mut lines = head.lines();
+    let mut first = lines.next()?.split(' ');
+    let headers: HashMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().unwrap());
+    let body = buffer.get(end + 4..end + 4 + length)?;
+    let seen = Seen {
+        method: first.next()?.to_owned(),
+        path: first.next()?.to_owned(),
+        headers,
+        body: String::from_utf8(body.to_vec()).unwrap(),
+    };
+    Some((seen, end + 4 + length))
+}
+
+/// What came into the inbox.
+pub(crate) struct Arrivals(mpsc::UnboundedReceiver<Incoming>);
+
+impl Arrivals {
+    pub(crate) async fn next(&mut self) -> Incoming {
+        let next = timeout(LONG, self.0.recv()).await;
+        next.expect("nothing came").expect("the inbox is gone")
+    }
+
+    /// The next must be an answer: to which request, and whether it is a result.
+    pub(crate) async fn answer(&mut self) -> (u64, Result<Value, i64>) {
+        match self.next().await {
+            Incoming::Message {
+                message: Message::Response { id, outcome },
+                ..
+            } => {
+                let value = outcome.map(|raw| serde_json::from_str(raw.get()).unwrap());
+                (id, value.map_err(|error| error.code))
+            }
+            other => panic!("no answer: {other:?}"),
+        }
+    }
+
+    /// The next must be that a request failed.
+    pub(crate) async fn failure(&mut self) -> (u64, TransportError) {
+        match self.next().await {
+            Incoming::Failed { id, error } => (id, error),
+            other => panic!("no failure: {other:?}"),
+        }
+    }
+
+    /// The next must be how a request ended.
+    #[cfg(feature = "oauth")]
+    pub(crate) async fn outcome(&mut self) -> Result<(), TransportError> {
+        match self.next().await {
+            Incoming::Message { .. } => Ok(()),
+            Incoming::Failed { error, .. } => Err(error),
+            other => panic!("no end: {other:?}"),
+        }
+    }
+
+    /// The next must be a notification, come during that request.
+    pub(crate) async fn news(&mut self) -> (String, Option<u64>) {
+        match self.next().await {
+            Incoming::Message {
+                message: Message::Notification { method, .. },
+                during,
+            } => (method, during),
+            other => panic!("no notification: {other:?}"),
+        }
+    }
+
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.0.try_recv().is_err()
+    }
+}
+
+pub(crate) fn inbox() -> (Inbox, Arrivals) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let inbox = Inbox::new(move |incoming| {
+        let _ = sender.send(incoming);
+    });
+    (inbox, Arrivals(receiver))
+}
+
+pub(crate) fn config(url: Url) -> HttpConfig {
+    HttpConfig {
+        url,
+        headers: [("x-key".to_owned(), SecretString::from("opensesame"))].into(),
+        auth: None,
+    }
+}
+
+pub(crate) async fn open(config: HttpConfig, limits: &ServerLimits) -> (Arc<dyn Link>, Arrivals) {
+    let connector = HttpConnector::new(config, limits, None).unwrap();
+    let (inbox, arrivals) = inbox();
+    let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
+    (link, arrivals)
+}
+
+pub(crate) fn request(id: u64, method: &str) -> Outgoing {
+    outgoing(
+        Sending::Request(id),
+        Some(method),
+        wire::request(id, method, &json!({})),
+    )
+}
+
+pub(crate) fn notification(method: &str) -> Outgoing {
+    let body = wire::notification(method, &Value::Null);
+    outgoing(Sending::Notification, Some(method), body)
+}
+
+pub(crate) fn outgoing(kind: Sending, method: Option<&str>, body: Vec<u8>) -> Outgoing {
+    Outgoing {
+        body: Bytes::from(body),
+        kind,
+        method: method.map(str::to_owned),
+        name: None,
+        params: Vec::new(),
+    }
+}
+
+pub(crate) fn handshake() -> Agreed {
+    Agreed {
+        version: "2025-11-25".to_owned(),
+        era: Era::Handshake,
+    }
+}
+
+pub(crate) fn stateless() -> Agreed {
+    Agreed {
+        version: "2026-07-28".to_owned(),
+        era: Era::Stateless,
+    }
+}

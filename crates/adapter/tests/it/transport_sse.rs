@@ -1,0 +1,207 @@
+//! HTTP with server-sent events: the address to post to, the stream, and its end.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_adapter::{
+    config::ServerLimits,
+    transport::{Connector as _, Inbox, Incoming, Link, Sent, TransportError, sse::SseConnector},
+};
+use serde_json::json;
+use tokio::{sync::broadcast, time::Instant};
+
+use crate::transport_http_kit::{
+    Back, LONG, Seen, Server, handshake, inbox, notification, request,
+};
+
+async fn connect(server: &Server, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
+    let limits = ServerLimits {
+        message_bytes: 10_000,
+        ..ServerLimits::default()
+    };
+    let connector = SseConnector::new(server.config(), &limits, None).unwrap();
+    connector.open(inbox, Instant::now() + LONG).await
+}
+
+/// A server whose stream repeats what is posted to `/post`, as answers.
+async fn echo() -> Server {
+    let (said, _) = broadcast::channel::<String>(100);
+    Server::start(move |seen: Seen, back: Back| {
+        let said = said.clone();
+        async move {
+            if seen.method == "POST" {
+                if seen.path != "/post?session=1" {
+                    return back.answer(404, &[], "").await;
+                }
+                if seen.body.contains("\"id\"") {
+                    said.send(seen.result()).ok()?;
+                }
+                let headers = [("content-type", "text/plain")];
+                return back.answer(202, &headers, "Accepted").await;
+            }
+            let mut heard = said.subscribe();
+            let back = back.begin_events().await?;
+            let text = "event: endpoint\ndata: /post?session=1\n\n";
+            let mut back = back.chunk(text).await?;
+            while let Ok(answer) = heard.recv().await {
+                back = back.event(&answer).await?;
+                if answer.contains("\"id\":13") {
+                    return back.end().await;
+                }
+            }
+            Some(back)
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn messages_go_to_the_address_and_answers_come_on_the_stream() {
+    let server = echo().await;
+    let (inbox, mut arrivals) = inbox();
+    let link = connect(&server, inbox).await.unwrap();
+    for id in 1..=10 {
+        link.send(request(id, "ping")).await.unwrap();
+    }
+    let mut answered = Vec::new();
+    for _ in 0..10 {
+        answered.push(arrivals.answer().await.0);
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=10).collect::<Vec<_>>());
+    link.agreed(&handshake());
+    link.send(notification("x")).await.unwrap();
+    let last = server.seen().pop().unwrap();
+    assert_eq!(last.header("mcp-protocol-version"), Some("2025-11-25"));
+    assert_eq!(last.header("x-key"), Some("opensesame"));
+    assert!(!link.abandon(1));
+
+    // The stream ends with this one.
+    link.send(request(13, "ping")).await.unwrap();
+    assert_eq!(arrivals.answer().await.0, 13);
+    let end = arrivals.next().await;
+    assert!(
+        matches!(end, Incoming::Closed(Some(TransportError::Closed { .. }))),
+        "{end:?}"
+    );
+    let refused = link.send(request(14, "ping")).await;
+    assert_eq!(refused.unwrap_err().sent(), Sent::No);
+    link.close().await;
+    drop(link);
+    assert!(arrivals.is_empty());
+}
+
+#[tokio::test]
+async fn an_address_elsewhere_is_refused() {
+    for (said, fine) in [
+        ("http://example.com/post", false),
+        ("//example.com/post", false),
+        ("http://127.0.0.1:1/post", false),
+        ("javascript:alert(1)", false),
+        ("http://[", false),
+        ("../post?x=1", true),
+        ("", true),
+    ] {
+        let server = Server::start(move |_, back| async move {
+            let back = back.begin_events().await?;
+            back.chunk(format!("event: endpoint\ndata: {said}\n\n"))
+                .await?
+                .hang()
+                .await
+        })
+        .await;
+        let (inbox, _arrivals) = inbox();
+        match connect(&server, inbox).await {
+            Ok(_) => assert!(fine, "{said}"),
+            Err(error) => {
+                assert!(!fine, "{said}: {error}");
+                assert!(matches!(error, TransportError::Garbage { .. }), "{error:?}");
+            }
+        }
+        server.has_open(0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_opened_says_why() {
+    for (status, kind, expected) in [
+        (404, "text/plain", "Http"),
+        (401, "text/plain", "Unauthorized"),
+        (200, "text/html", "Garbage"),
+    ] {
+        let server = Server::start(move |_, back| async move {
+            back.answer(status, &[("content-type", kind)], "").await
+        })
+        .await;
+        let (inbox, _arrivals) = inbox();
+        let error = connect(&server, inbox).await.err().unwrap();
+        assert!(format!("{error:?}").starts_with(expected), "{error:?}");
+    }
+    let server = Server::start(|_, _| async { None }).await;
+    let (cut, _arrivals) = inbox();
+    let error = connect(&server, cut).await.err().unwrap();
+    assert_eq!(error.sent(), Sent::No, "{error:?}");
+
+    let silent = Server::start(|_, back| async { back.begin_events().await?.hang().await }).await;
+    let connector = SseConnector::new(silent.config(), &ServerLimits::default(), None).unwrap();
+    let (waits, _arrivals) = inbox();
+    let soon = Instant::now() + Duration::from_millis(100);
+    let error = connector.open(waits, soon).await.err().unwrap();
+    assert!(matches!(error, TransportError::ConnectTimeout { .. }));
+    silent.has_open(0).await;
+}
+
+#[tokio::test]
+async fn an_answer_in_the_post_counts_and_a_refusal_fails_the_request() {
+    let server = Server::start(|seen, back| async move {
+        if seen.method == "GET" {
+            let back = back.begin_events().await?;
+            let back = back.chunk("event: endpoint\ndata: /post\n\n").await?;
+            return back.hang().await;
+        }
+        match seen.id().as_u64()? {
+            1 => back.json(&seen.result()).await,
+            2 => back.answer(500, &[], "").await,
+            3 => {
+                let body = json!({"error": {"code": -32602, "message": "x"}}).to_string();
+                let headers = [("content-type", "application/json")];
+                back.answer(400, &headers, &body).await
+            }
+            _ => back.answer(404, &[], "").await,
+        }
+    })
+    .await;
+    let (inbox, mut arrivals) = inbox();
+    let link = connect(&server, inbox).await.unwrap();
+    link.send(request(1, "x")).await.unwrap();
+    assert_eq!(arrivals.answer().await.0, 1);
+    link.send(request(2, "x")).await.unwrap();
+    assert_eq!(arrivals.failure().await.0, 2);
+    link.send(request(3, "x")).await.unwrap();
+    assert_eq!(arrivals.answer().await, (3, Err(-32602)));
+    link.send(request(4, "x")).await.unwrap();
+    assert!(matches!(arrivals.next().await, Incoming::SessionLost));
+    assert_eq!(arrivals.failure().await.1.sent(), Sent::No);
+    drop(link);
+    server.has_open(0).await;
+}
+
+#[tokio::test]
+async fn too_large_an_event_ends_the_connection() {
+    let server = Server::start(|_, back| async move {
+        let back = back.begin_events().await?;
+        let mut back = back.chunk("event: endpoint\ndata: /post\n\ndata: ").await?;
+        loop {
+            back = back.chunk("x".repeat(1000)).await?;
+        }
+    })
+    .await;
+    let (inbox, mut arrivals) = inbox();
+    let _link = connect(&server, inbox).await.unwrap();
+    let end = arrivals.next().await;
+    let limit = 10_000;
+    assert!(
+        matches!(&end, Incoming::Closed(Some(error)) if *error == TransportError::TooLarge { limit }),
+        "{end:?}"
+    );
+    server.has_open(0).await;
+}

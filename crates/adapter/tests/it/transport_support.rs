@@ -1,0 +1,145 @@
+//! A connection in the hands of a test: what is sent, and what comes.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_adapter::{
+    config::{Reach, ServerConfig, ServerLimits, StdioConfig},
+    transport::{
+        Connector, Inbox, Incoming, Link, Outgoing, Sending, TransportError, stdio::StdioConnector,
+    },
+    wire::{self, Message},
+};
+use deliberate_testkit::upstream_program;
+use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+
+/// Longer than anything takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) struct Line {
+    pub(crate) link: Arc<dyn Link>,
+    came: mpsc::UnboundedReceiver<Incoming>,
+}
+
+pub(crate) fn program<S: Into<String>>(
+    command: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> StdioConfig {
+    match ServerConfig::stdio("test", command, arguments).reach {
+        Reach::Stdio(config) => config,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The stand-in with these faults.
+pub(crate) fn upstream(faults: &[&str]) -> StdioConfig {
+    let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
+    program(&upstream_program().to_string_lossy(), faults)
+}
+
+pub(crate) fn limits() -> ServerLimits {
+    ServerLimits {
+        connect: PATIENCE,
+        answer: PATIENCE,
+        ..ServerLimits::default()
+    }
+}
+
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> Outgoing {
+    Outgoing {
+        body: wire::request(id, method, params).into(),
+        kind: Sending::Request(id),
+        method: Some(method.to_owned()),
+        name: None,
+        params: Vec::new(),
+    }
+}
+
+pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Outgoing {
+    let params = json!({ "name": tool, "arguments": arguments });
+    request(id, "tools/call", &params)
+}
+
+impl Line {
+    pub(crate) async fn open(connector: &dyn Connector) -> Result<Self, TransportError> {
+        let (put, came) = mpsc::unbounded_channel();
+        let inbox = Inbox::new(move |incoming| {
+            let _ = put.send(incoming);
+        });
+        let link = connector.open(inbox, Instant::now() + PATIENCE).await?;
+        Ok(Self { link, came })
+    }
+
+    pub(crate) async fn start(config: StdioConfig, limits: &ServerLimits) -> Self {
+        let connector = StdioConnector::new(config, limits);
+        Self::open(&connector).await.unwrap()
+    }
+
+    pub(crate) async fn next(&mut self) -> Incoming {
+        let came = timeout(PATIENCE, self.came.recv()).await;
+        came.expect("nothing came").expect("the end came before")
+    }
+
+    /// Whether nothing can come any more.
+    pub(crate) async fn is_over(&mut self) -> bool {
+        timeout(PATIENCE, self.came.recv()).await.unwrap().is_none()
+    }
+
+    pub(crate) async fn answer(&mut self) -> (u64, Value) {
+        loop {
+            match self.next().await {
+                Incoming::Message {
+                    message: Message::Response { id, outcome },
+                    ..
+                } => {
+                    let result = outcome.unwrap();
+                    return (id, serde_json::from_str(result.get()).unwrap());
+                }
+                Incoming::Closed(error) => panic!("closed: {error:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The text that a tool answers with.
+    pub(crate) async fn text(&mut self, id: u64, tool: &str, arguments: &Value) -> String {
+        self.link.send(call(id, tool, arguments)).await.unwrap();
+        let (answered, result) = self.answer().await;
+        assert_eq!(answered, id);
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// How it ended; what comes before is left out.
+    pub(crate) async fn end(&mut self) -> Option<TransportError> {
+        loop {
+            if let Incoming::Closed(error) = self.next().await {
+                return error;
+            }
+        }
+    }
+}
+
+/// Whether a process is there and not only waiting to be forgotten.
+#[cfg(unix)]
+pub(crate) fn is_alive(id: &str) -> bool {
+    let output = std::process::Command::new("ps")
+        .args(["-o", "stat=", "-p", id])
+        .output()
+        .unwrap();
+    let state = String::from_utf8(output.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+/// Waits until a process is gone.
+#[cfg(unix)]
+pub(crate) async fn gone(id: &str) {
+    let gone = async {
+        while is_alive(id) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, gone).await.expect("it lives on");
+}

@@ -1,0 +1,203 @@
+//! Talking to a server behind a WebSocket.
+
+use std::{collections::BTreeMap, process::Stdio};
+
+use deliberate_adapter::{
+    config::{HttpConfig, ServerLimits},
+    transport::{Sent, TransportError, websocket::WebSocketConnector},
+};
+use deliberate_testkit::{bare_command, upstream_program};
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    net::TcpListener,
+    process::Child,
+};
+
+use crate::transport_support::{Line, call, limits};
+
+struct Server {
+    child: Child,
+    address: String,
+}
+
+async fn server(faults: &[&str]) -> Server {
+    let mut child = bare_command(upstream_program())
+        .args(["--ws", "127.0.0.1:0"])
+        .args(faults.iter().flat_map(|fault| ["--fault", fault]))
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    let address = line.strip_prefix("listening on ").unwrap().to_owned();
+    Server { child, address }
+}
+
+fn connector(address: &str, limits: &ServerLimits) -> WebSocketConnector {
+    let config = HttpConfig {
+        url: format!("ws://{address}/mcp?key=secret").parse().unwrap(),
+        headers: BTreeMap::from([("X-Key".to_owned(), "k".into())]),
+        auth: None,
+    };
+    WebSocketConnector::new(config, limits)
+}
+
+async fn line(server: &Server, limits: &ServerLimits) -> Line {
+    Line::open(&connector(&server.address, limits))
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_server_answers() {
+    let server = server(&[]).await;
+    let mut line = line(&server, &limits()).await;
+    for id in 0..20 {
+        let text = format!("{id}:{}", "ü".repeat(50_000));
+        assert_eq!(line.text(id, "echo", &json!({ "text": text })).await, text);
+    }
+    line.link.close().await;
+    line.link.close().await;
+    assert_eq!(line.end().await, None);
+    let error = line
+        .link
+        .send(call(1, "echo", &json!({})))
+        .await
+        .unwrap_err();
+    assert_eq!(error.sent(), Sent::No);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_noticed() {
+    let mut server = server(&[]).await;
+    let mut line = line(&server, &limits()).await;
+    assert_eq!(line.text(1, "echo", &json!({ "text": "x" })).await, "x");
+    server.child.kill().await.unwrap();
+    let error = line.end().await.unwrap();
+    assert!(matches!(error, TransportError::Closed { .. }), "{error:?}");
+    assert!(line.link.send(call(2, "echo", &json!({}))).await.is_err());
+    line.link.close().await;
+}
+
+#[tokio::test]
+async fn a_frame_that_is_too_large_is_not_read() {
+    let server = server(&[]).await;
+    let mut limits = limits();
+    limits.message_bytes = 10_000;
+    let mut line = line(&server, &limits).await;
+    let big = json!({ "bytes": 20_000 });
+    line.link.send(call(1, "big", &big)).await.unwrap();
+    let error = line.end().await.unwrap();
+    assert_eq!(error, TransportError::TooLarge { limit: 10_000 });
+}
+
+#[tokio::test]
+async fn nobody_there_is_no_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let connector = connector(&address, &limits());
+    let error = Line::open(&connector).await.err().unwrap();
+    assert!(
+        matches!(error, TransportError::Unreachable { .. }),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_address_shows_no_secret() {
+    use deliberate_adapter::transport::Connector as _;
+
+    let shown = connector("127.0.0.1:1", &limits()).address();
+    assert_eq!(shown, "ws://127.0.0.1:1/mcp");
+}
+
+/// A peer that does by hand what a server should not, or that shows what it was sent.
+mod by_hand {
+    use axum::{
+        Router,
+        extract::{WebSocketUpgrade, ws::Message},
+        http::{HeaderMap, StatusCode},
+        response::{IntoResponse as _, Response},
+    };
+    use deliberate_adapter::{transport::Incoming, wire};
+
+    use super::*;
+
+    async fn serve<F>(answer: F) -> String
+    where
+        F: Fn(HeaderMap, WebSocketUpgrade) -> Response + Clone + Send + Sync + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let handler = move |headers: HeaderMap, socket: WebSocketUpgrade| async move {
+            answer(headers, socket)
+        };
+        let router = Router::new().fallback(handler);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        address
+    }
+
+    #[tokio::test]
+    async fn a_refusal_says_its_status() {
+        for (status, unauthorized) in [(401_u16, true), (503, false)] {
+            let address = serve(move |_, _| {
+                (StatusCode::from_u16(status).unwrap(), "not now").into_response()
+            })
+            .await;
+            let error = Line::open(&connector(&address, &limits()))
+                .await
+                .err()
+                .unwrap();
+            let is_unauthorized = matches!(error, TransportError::Unauthorized { .. });
+            assert_eq!(is_unauthorized, unauthorized, "{error:?}");
+            assert!(error.to_string().contains(&status.to_string()), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn headers_go_along_and_no_subprotocol_is_no_matter() {
+        let address = serve(|headers, socket| {
+            assert_eq!(headers["x-key"], "k");
+            // It does not choose a subprotocol.
+            socket.on_upgrade(|mut socket| async move {
+                let _ = socket.send(Message::Ping("p".into())).await;
+                let _ = socket.send(Message::text("not JSON")).await;
+                let bytes = r#"{"method":"x"}"#.as_bytes().to_vec();
+                let _ = socket.send(Message::binary(bytes)).await;
+                // The ping is answered though nothing is sent.
+                let answered = socket.recv().await;
+                assert!(
+                    matches!(answered, Some(Ok(Message::Pong(_)))),
+                    "{answered:?}"
+                );
+                let close = axum::extract::ws::CloseFrame {
+                    code: 1_011,
+                    reason: "tired".into(),
+                };
+                let _ = socket.send(Message::Close(Some(close))).await;
+            })
+        })
+        .await;
+        let mut line = Line::open(&connector(&address, &limits())).await.unwrap();
+        assert!(matches!(line.next().await, Incoming::Garbage(_)));
+        assert!(matches!(
+            line.next().await,
+            Incoming::Message {
+                message: wire::Message::Notification { .. },
+                ..
+            }
+        ));
+        match line.end().await {
+            Some(TransportError::Closed { reason, .. }) => {
+                assert!(
+                    reason.contains("1011") && reason.contains("tired"),
+                    "{reason}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
