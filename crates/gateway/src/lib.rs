@@ -1,0 +1,41 @@
+//! The gateway: other MCP servers' tools for clients, for chains of prompts and for reasoning.
+//!
+//! `gateway` knows the servers and what they offer, `pins` remembers how each tool described
+//! itself when it was first seen, `scan` reads descriptions for what they hide, `search` finds a
+//! tool by words, `asked` carries what a server asks during a call to the client and back,
+//! `tools` are the two tools and the guests, `resources` the servers by their addresses.
+//!
+//! Commands and addresses come only from the configuration; nothing of an inbound request but its
+//! arguments is passed on. Connections are the adapter's business, the protocol's face the
+//! server's.
+
+mod asked;
+mod error;
+mod far;
+mod gateway;
+mod options;
+mod pins;
+mod resources;
+pub mod scan;
+mod search;
+mod tools;
+
+use std::sync::Arc;
+
+use deliberate_toolkit::Registry;
+
+pub use error::Error;
+pub use gateway::{Gateway, ServerLook, Standing, ToolLook};
+pub use options::{Expose, GatewayOptions, GatewayServer};
+pub use resources::ServerPages;
+pub use tools::{GatewayCall, GatewayGuests, GatewaySearch};
+
+/// The registry with the gateway's tools, the tools of other servers that are shown beside ours,
+/// and what stands at its addresses.
+pub fn register(registry: Registry, gateway: &Arc<Gateway>) -> Registry {
+    registry
+        .with(GatewaySearch(gateway.clone()))
+        .with(GatewayCall(gateway.clone()))
+        .with_guests(Arc::new(GatewayGuests(gateway.clone())))
+        .with_resources(ServerPages(gateway.clone()))
+}

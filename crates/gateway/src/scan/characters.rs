@@ -1,0 +1,286 @@
+//! Characters that nobody sees, that change what is seen, or that pass for others.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Sign, Weight};
+
+/// Private characters that an icon font may account for.
+const FEW_PRIVATE: usize = 2;
+
+/// What is wrong with the characters of a text, a sign for each kind.
+pub(super) fn signs(text: &str) -> Vec<Sign> {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return Vec::new();
+    }
+    let all: Vec<char> = text.chars().collect();
+    let mut found: Vec<Sign> = Vec::new();
+    let mut add = |weight, kind, what: String| match found.iter_mut().find(|sign| sign.kind == kind)
+    {
+        Some(sign) => sign.weight = sign.weight.max(weight),
+        None => found.push(Sign::new(weight, kind, what)),
+    };
+    let right_to_left = all.iter().copied().any(is_right_to_left);
+    let mut private = 0;
+    for (at, &c) in all.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| all.get(at)).copied();
+        let after = all.get(at + 1).copied();
+        let code = format!("U+{:04X}", u32::from(c));
+        match c {
+            '\u{1b}' | '\u{9b}' => add(
+                Weight::Strong,
+                "escape",
+                format!("a terminal escape, {code}"),
+            ),
+            '\r' if after != Some('\n') && after.is_some() => {
+                add(
+                    Weight::Note,
+                    "control",
+                    "a carriage return inside a line".to_owned(),
+                );
+            }
+            '\n' | '\t' | '\r' => {}
+            _ if c.is_control() => add(
+                Weight::Strong,
+                "control",
+                format!("a control character, {code}"),
+            ),
+            '\u{e0000}'..='\u{e007f}' if !in_flag(&all, at) => {
+                add(
+                    Weight::Strong,
+                    "tags",
+                    format!("hidden text: {:?}", tag_text(&all)),
+                );
+            }
+            '\u{202d}' | '\u{202e}' => {
+                add(
+                    Weight::Strong,
+                    "direction",
+                    format!("an override of direction, {code}"),
+                );
+            }
+            _ if is_direction(c) => {
+                let weight = if right_to_left {
+                    Weight::Note
+                } else {
+                    Weight::Strong
+                };
+                add(
+                    weight,
+                    "direction",
+                    format!("a control of direction, {code}"),
+                );
+            }
+            '\u{200c}' | '\u{200d}' if joins(before, after) => {}
+            '\u{feff}' if at == 0 => add(Weight::Note, "invisible", "a byte order mark".to_owned()),
+            _ if is_invisible(c) => {
+                add(
+                    Weight::Strong,
+                    "invisible",
+                    format!("an invisible character, {code}"),
+                );
+            }
+            _ if is_selector(c) && !selects(c, before) => {
+                let what = format!("a variation selector where there is nothing to vary, {code}");
+                add(Weight::Strong, "selectors", what);
+            }
+            '\u{2028}' | '\u{2029}' | '\u{fffc}' | '\u{2800}' => {
+                add(
+                    Weight::Note,
+                    "separator",
+                    format!("an unusual separator, {code}"),
+                );
+            }
+            _ if is_private(c) => {
+                private += 1;
+                let weight = if private > FEW_PRIVATE {
+                    Weight::Strong
+                } else {
+                    Weight::Note
+                };
+                add(weight, "private", format!("a private character, {code}"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What is wrong with a name beyond what is wrong with any text.
+pub(super) fn name_signs(name: &str) -> Vec<Sign> {
+    let latin = name.chars().any(|c| c.is_ascii_alphabetic());
+    if latin && name.chars().any(is_look_alike) {
+        let what = format!("{name:?} mixes letters of several scripts that look the same");
+        return vec![Sign::new(Weight::Strong, "look-alike", what)];
+    }
+    Vec::new()
+}
+
+/// `text` with what can't be seen written out, on one line.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && !matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode());
+        } else if c.is_whitespace() {
+            out.push(' ');
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `text` without what can't be seen.
+pub fn strip(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_hidden) {
+        Cow::Owned(text.chars().filter(|c| !is_hidden(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// A definition whose texts for reading have nothing in them that can't be seen. Names, and values
+/// that a call has to repeat, stay as they are.
+pub fn stripped(definition: &Value) -> Value {
+    match definition {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| {
+                let value = match (name.as_str(), value) {
+                    ("description" | "title", Value::String(text)) => {
+                        strip(text).into_owned().into()
+                    }
+                    ("_meta" | "icons" | "enum" | "const" | "default", value) => value.clone(),
+                    (_, value) => stripped(value),
+                };
+                (name.clone(), value)
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(stripped).collect(),
+        value => value.clone(),
+    }
+}
+
+/// The text on one line, at most so long, without what can't be seen.
+pub fn one_line(text: &str, chars: usize) -> String {
+    let stripped = strip(text);
+    let words: Vec<&str> = stripped.split_whitespace().collect();
+    deliberate_core::cut_to_chars(&words.join(" "), chars)
+}
+
+/// Whether a character can't be seen. Joiners of emoji and of scripts that need them are, because
+/// what they join is not looked at here.
+pub(super) fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+        || is_direction(c)
+        || is_invisible(c)
+        || matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{180e}'
+            | '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{3164}'
+            | '\u{ffa0}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+    )
+}
+
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}')
+}
+
+/// A selector follows what it selects a form of, and never another selector.
+fn selects(selector: char, before: Option<char>) -> bool {
+    let Some(before) = before else { return false };
+    match selector {
+        '\u{e0100}'..='\u{e01ef}' => is_han(before),
+        '\u{180b}'..='\u{180d}' => matches!(before, '\u{1820}'..='\u{18aa}'),
+        // Digits are drawn as keys.
+        _ => {
+            matches!(before, '0'..='9' | '#' | '*' | '©' | '®')
+                || (!before.is_ascii()
+                    && !before.is_whitespace()
+                    && !is_selector(before)
+                    && !is_hidden(before))
+        }
+    }
+}
+
+/// Whether a joiner stands where its script or an emoji needs it.
+fn joins(before: Option<char>, after: Option<char>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else {
+        return false;
+    };
+    let emoji = |c: char| is_pictograph(c) || c == '\u{fe0f}';
+    (needs_joiners(before)
+        && (needs_joiners(after) || !after.is_alphanumeric() && !is_hidden(after)))
+        || (emoji(before) && is_pictograph(after))
+}
+
+fn needs_joiners(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}')
+}
+
+fn is_pictograph(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{203c}' | '\u{2049}')
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
+}
+
+fn is_right_to_left(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{61b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+}
+
+/// Letters of other scripts that are drawn like Latin ones.
+fn is_look_alike(c: char) -> bool {
+    super::normal::latin_for(c).is_some()
+}
+
+/// Whether the tag at that place is part of the flag of a region: a black flag, a few tags, an end.
+fn in_flag(all: &[char], at: usize) -> bool {
+    let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
+    let head = all.get(..at).unwrap_or_default();
+    let before = head.iter().rev().take_while(|c| is_tag(c)).count();
+    let flag = before <= 6 && head.iter().rev().nth(before) == Some(&'\u{1f3f4}');
+    let tail = all.get(at..).unwrap_or_default();
+    let length = tail.iter().take_while(|c| is_tag(c)).count();
+    flag && before + length <= 7 && tail.get(length.saturating_sub(1)) == Some(&'\u{e007f}')
+}
+
+/// What the tags of a text spell.
+fn tag_text(all: &[char]) -> String {
+    all.iter()
+        .filter_map(|c| u32::from(*c).checked_sub(0xe_0000))
+        .filter(|code| (0x20..0x7f).contains(code))
+        .filter_map(char::from_u32)
+        .take(80)
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! Text that is there and not seen because of where it stands: behind a gap, in a comment, in
+//! letters that have to be decoded.
+
+use std::sync::LazyLock;
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use regex::Regex;
+
+use super::{Sign, Weight, phrases};
+
+/// The longest text that is told as it is.
+pub(super) const LONG_CHARS: usize = 4_000;
+/// A text that is longer than this is refused.
+const TOO_LONG_CHARS: usize = 20_000;
+/// Blanks in a row that no layout needs.
+const WIDE_GAP: usize = 100;
+const NOTED_GAP: usize = 40;
+/// Empty lines in a row that no layout needs.
+const HIGH_GAP: usize = 25;
+
+static COMMENT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?s)<!--(.*?)(?:-->|\z)").ok());
+static MARKDOWN_COMMENT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?m)^\s*\[[^\]\n]{0,60}\]:\s*(?:#|<>)\s*(.*)$").ok());
+static UNSEEN_STYLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?is)<[a-z]+[^>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0[;'\x22]|\bhidden\b)[^>]{0,200}>([^<]{0,2000})").ok()
+});
+static BLOB: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{48,}={0,2}").ok());
+static IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"!\[[^\]]{0,200}\]\(https?://[^)\s]{0,500}[?&/=][^)\s]{0,200}(?:\{|<|\$|\[|%7[bB])")
+        .ok()
+});
+
+/// What is strange in how a text is laid out.
+pub(super) fn signs(text: &str) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    signs.extend(length(text));
+    signs.extend(gap(text));
+    for (pattern, kind) in [
+        (&COMMENT, "comment"),
+        (&MARKDOWN_COMMENT, "comment"),
+        (&UNSEEN_STYLE, "unseen"),
+    ] {
+        let found = pattern.iter().flat_map(|it| it.captures_iter(text)).take(8);
+        signs.extend(found.filter_map(|it| it.get(1)).map(|hidden| {
+            let weight = if phrases::signs(hidden.as_str()).is_empty() {
+                Weight::Note
+            } else {
+                Weight::Strong
+            };
+            Sign::new(weight, kind, hidden.as_str())
+        }));
+    }
+    let blobs = BLOB.iter().flat_map(|it| it.find_iter(text)).take(8);
+    signs.extend(blobs.filter_map(|it| blob(it.as_str())));
+    if let Some(found) = IMAGE.iter().find_map(|it| it.find(text)) {
+        signs.push(Sign::new(Weight::Strong, "image", found.as_str()));
+    }
+    signs
+}
+
+fn length(text: &str) -> Option<Sign> {
+    // Bytes first: counting characters is work.
+    if text.len() <= LONG_CHARS {
+        return None;
+    }
+    let chars = text.chars().count();
+    let weight = match chars {
+        TOO_LONG_CHARS.. => Weight::Strong,
+        LONG_CHARS.. => Weight::Note,
+        _ => return None,
+    };
+    Some(Sign::new(weight, "length", format!("{chars} characters")))
+}
+
+/// Text that stands so far away that it is not looked at.
+fn gap(text: &str) -> Option<Sign> {
+    let (mut blanks, mut lines, mut widest, mut highest) = (0, 0, 0, 0);
+    for c in text.chars() {
+        if c == '\n' {
+            lines += 1;
+            blanks = 0;
+        } else if c.is_whitespace() || matches!(c, '\u{2800}' | '\u{3164}') {
+            blanks += 1;
+        } else {
+            widest = widest.max(blanks);
+            highest = highest.max(lines);
+            (blanks, lines) = (0, 0);
+        }
+    }
+    let weight = if widest >= WIDE_GAP || highest >= HIGH_GAP {
+        Weight::Strong
+    } else if widest >= NOTED_GAP {
+        Weight::Note
+    } else {
+        return None;
+    };
+    let what = format!("text behind a gap of {widest} blanks or {highest} lines");
+    Some(Sign::new(weight, "gap", what))
+}
+
+/// What a long run of letters and digits hides, if it hides something.
+fn blob(run: &str) -> Option<Sign> {
+    let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
+        && run.bytes().any(|byte| byte.is_ascii_uppercase())
+        && run.bytes().any(|byte| byte.is_ascii_lowercase());
+    if !hex && !mixed {
+        return None;
+    }
+    let decoded = if hex { from_hex(run) } else { from_base64(run) };
+    let hidden = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+    match hidden.filter(|text| is_prose(text)) {
+        Some(text) => Some(Sign::new(
+            Weight::Strong,
+            "encoded",
+            format!("hides {text:?}"),
+        )),
+        None => Some(Sign::new(Weight::Note, "encoded", run)),
+    }
+}
+
+/// Whether text is to be read: words with spaces between them.
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let spaces = text.chars().filter(|c| c.is_whitespace()).count();
+    let all = text.chars().count();
+    spaces >= 2 && letters * 10 >= all * 6 && !text.chars().any(char::is_control)
+}
+
+fn from_base64(run: &str) -> Option<Vec<u8>> {
+    let run = run.trim_end_matches('=');
+    let usable = run.len() - usize::from(run.len() % 4 == 1);
+    let run = run.get(..usable)?;
+    let lenient = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    [&alphabet::STANDARD, &alphabet::URL_SAFE]
+        .into_iter()
+        .find_map(|letters| GeneralPurpose::new(letters, lenient).decode(run).ok())
+}
+
+fn from_hex(run: &str) -> Option<Vec<u8>> {
+    (0..run.len() / 2)
+        .map(|at| {
+            run.get(at * 2..at * 2 + 2)
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        })
+        .collect()
+}

@@ -1,0 +1,105 @@
+//! Words of names and sentences, in the form in which they are compared.
+
+/// The words of a text: cut at what is no letter or digit and at `camelCase`, in lower case,
+/// without their endings.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    const MOST: usize = 2_000;
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut before = ' ';
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            words.push(stem(&std::mem::take(word)));
+        }
+        words.len() < MOST
+    };
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
+        let begins = c.is_uppercase()
+            && (before.is_lowercase()
+                || before.is_numeric()
+                || (before.is_uppercase() && next_is_lower));
+        if (begins || !c.is_alphanumeric()) && !end(&mut word) {
+            break;
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    end(&mut word);
+    words
+}
+
+/// A word without the endings that make no other word of it.
+fn stem(word: &str) -> String {
+    let long = |stem: &str| stem.chars().count() >= 3;
+    for (ending, instead) in [
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("ing", ""),
+        ("ed", ""),
+        ("s", ""),
+    ] {
+        let Some(stem) = word.strip_suffix(ending).filter(|stem| long(stem)) else {
+            continue;
+        };
+        if ending == "s" && (stem.ends_with('s') || stem.ends_with('u') || stem.ends_with('i')) {
+            break;
+        }
+        return unvoiced(&format!("{stem}{instead}"));
+    }
+    unvoiced(word)
+}
+
+/// `create`, `creating` and `created` are one word: so is `creat`. `running` is `run`.
+fn unvoiced(word: &str) -> String {
+    let count = word.chars().count();
+    if let Some(stem) = word.strip_suffix('e').filter(|_| count > 3) {
+        return stem.to_owned();
+    }
+    let mut last = word.chars().rev();
+    match (last.next(), last.next()) {
+        (Some(one), Some(two))
+            if count > 3 && one == two && !matches!(one, 's' | 'l' | 'z' | 'e' | 'o') =>
+        {
+            word.chars().take(count - 1).collect()
+        }
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_into_words() {
+        let all = words("readHTTPFile2 list_all-items");
+        assert_eq!(all, ["read", "http", "file2", "list", "all", "item"]);
+        assert_eq!(words("Größe, Ärger!"), ["größ", "ärger"]);
+        assert!(words("--- \u{200b}").is_empty());
+    }
+
+    #[test]
+    fn endings_do_not_count() {
+        for group in [
+            ["create", "creates", "created", "creating"],
+            ["file", "files", "filed", "filing"],
+            ["search", "searches", "searched", "searching"],
+            ["query", "queries", "query", "queries"],
+            ["run", "runs", "running", "run"],
+            ["issue", "issues", "issue", "issued"],
+        ] {
+            let all: std::collections::BTreeSet<_> =
+                group.iter().flat_map(|word| words(word)).collect();
+            assert_eq!(all.len(), 1, "{all:?}");
+        }
+        assert_ne!(words("status"), words("state"));
+        assert_eq!(words("is as class access"), ["is", "as", "class", "access"]);
+    }
+}

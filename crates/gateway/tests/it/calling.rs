@@ -1,0 +1,264 @@
+//! Calls and what comes back.
+
+use std::sync::Arc;
+
+use deliberate_adapter::transport::Era;
+use deliberate_gateway::Expose;
+use deliberate_toolkit::{Caller, Principal, Scope};
+use serde_json::json;
+
+use crate::{
+    kit::{Kit, folder, listening, server, store_at, text, tool, until},
+    player::Player,
+};
+
+#[tokio::test]
+async fn a_result_is_handed_on_unharmed() {
+    let folder = folder();
+    let (kit, _) = Kit::one(&folder, &[tool("odd", "Odd")]);
+    let result = kit.far("far__odd", json!({})).await.unwrap();
+    assert_eq!(
+        result.to_string(),
+        r#"{"zeta":1,"content":[{"text":"hi","new":{"b":2,"a":1},"type":"text"}],"alpha":[],"_meta":{"z/y":1}}"#
+    );
+}
+
+#[tokio::test]
+async fn a_failure_of_the_tool_is_a_result() {
+    let folder = folder();
+    let (kit, _) = Kit::one(&folder, &[tool("fail", "Fails"), tool("refuse", "Refuses")]);
+    let result = kit.far("far__fail", json!({})).await.unwrap();
+    assert_eq!(result["isError"], true);
+    let error = kit.far("far__refuse", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), "Rpc");
+    assert!(error.to_string().contains("out of order"), "{error}");
+}
+
+#[tokio::test]
+async fn arguments_are_checked_before_they_are_sent() {
+    let folder = folder();
+    let add = json!({ "name": "add", "inputSchema": { "type": "object",
+        "properties": { "a": { "type": "integer" } }, "required": ["a"] } });
+    let (kit, player) = Kit::one(&folder, &[add]);
+    let error = kit.far("far__add", json!({ "a": "x" })).await.unwrap_err();
+    assert_eq!(error.code(), "Validation");
+    assert!(error.to_string().contains("arguments.a"), "{error}");
+    assert!(player.requests("tools/call").is_empty());
+    assert_eq!(
+        text(&kit.far("far__add", json!({ "a": 1 })).await.unwrap()),
+        json!({ "a": 1 })
+    );
+}
+
+#[tokio::test]
+async fn arguments_beside_the_name_are_taken() {
+    let folder = folder();
+    let (kit, _) = Kit::one(&folder, &[tool("echo", "Echoes")]);
+    let output = kit
+        .call("gateway_call", json!({ "tool": "far__echo", "x": 1 }))
+        .await
+        .unwrap();
+    assert_eq!(text(&output["handed_on"]), json!({ "x": 1 }));
+    let both = json!({ "tool": "far__echo", "arguments": {}, "x": 1 });
+    let error = kit.call("gateway_call", both).await.unwrap_err();
+    assert!(error.to_string().contains("x: is not"), "{error}");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_answered_with_the_nearest() {
+    let folder = folder();
+    let (kit, _) = Kit::one(
+        &folder,
+        &[tool("read_file", "Reads"), tool("write_file", "Writes")],
+    );
+    kit.found("file").await;
+    for name in ["far__raed_file", "read_file", "far_read_file"] {
+        let error = kit.far(name, json!({})).await.unwrap_err();
+        assert_eq!(error.code(), "UnknownTool", "{name}");
+        assert!(
+            error.hint().unwrap().contains("far__read_file"),
+            "{name} {:?}",
+            error.hint()
+        );
+    }
+    let error = kit.far("weather", json!({})).await.unwrap_err();
+    assert!(error.hint().unwrap().contains("gateway_search"));
+}
+
+#[tokio::test]
+async fn progress_is_told() {
+    let folder = folder();
+    let (kit, _) = Kit::one(&folder, &[tool("slow", "Slow")]);
+    let (caller, heard) = listening();
+    let arguments = json!({ "tool": "far__slow", "arguments": {} });
+    kit.call_as(caller, "gateway_call", arguments)
+        .await
+        .unwrap();
+    let heard = heard.lock().unwrap();
+    let messages: Vec<_> = heard
+        .iter()
+        .map(|it| (it.message.as_str(), it.total))
+        .collect();
+    assert_eq!(messages, [("step 1", Some(2.0)), ("step 2", Some(2.0))]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_taken_back_is_taken_back_there() {
+    let folder = folder();
+    let (kit, player) = Kit::one(&folder, &[tool("never", "Never ends")]);
+    let caller = Caller::default();
+    let stop = caller.cancelled.clone();
+    let call = kit.call_as(
+        caller,
+        "gateway_call",
+        json!({ "tool": "far__never", "arguments": {} }),
+    );
+    let watch = async {
+        until(|| !player.requests("tools/call").is_empty()).await;
+        stop.cancel();
+    };
+    let (outcome, ()) = tokio::join!(call, watch);
+    assert_eq!(outcome.unwrap_err().code(), "Cancelled");
+    until(|| !player.requests("notifications/cancelled").is_empty()).await;
+    let call = &player.requests("tools/call")[0];
+    let cancelled = &player.requests("notifications/cancelled")[0];
+    assert_eq!(cancelled["params"]["requestId"], call["id"]);
+}
+
+#[tokio::test]
+async fn exposed_tools_are_guests_as_their_server_wrote_them() {
+    let folder = folder();
+    let odd = json!({ "zeta": { "b": 1, "a": 2 }, "name": "odd", "inputSchema": { "type": "object" },
+        "annotations": { "readOnlyHint": true, "other": 1 }, "_meta": { "x": 1 } });
+    let player = Arc::new(Player::new(
+        Era::Handshake,
+        vec![odd.clone(), tool("hidden", "Hidden")],
+    ));
+    let mut far = server("far");
+    far.expose = Expose::Only(vec!["od*".to_owned()]);
+    let kit = Kit::new(store_at(folder.path()), vec![(far, player.clone())]);
+    let changed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let hears = changed.clone();
+    kit.gateway.on_change(Box::new(move || {
+        hears.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }));
+    let guests = kit.registry.guests().unwrap().clone();
+    assert!(guests.list().is_empty());
+    kit.gateway.start();
+    until(|| !guests.list().is_empty()).await;
+    let listed = guests.list();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(&*listed[0].name, "far__odd");
+    let expected = odd
+        .to_string()
+        .replace(r#""name":"odd""#, r#""name":"far__odd""#);
+    assert_eq!(listed[0].definition.to_string(), expected);
+    let output = kit.call("far__odd", json!({})).await.unwrap();
+    assert_eq!(output["handed_on"]["zeta"], 1);
+    // One that is not shown can be called all the same by who knows it.
+    kit.call("far__hidden", json!({})).await.unwrap();
+    let error = kit.call("far__none", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), "UnknownTool");
+
+    player.set_tools(vec![odd, tool("odder", "Odder")]);
+    until(|| guests.list().len() == 2).await;
+    until(|| changed.load(std::sync::atomic::Ordering::Relaxed) == 2).await;
+    kit.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn scopes_name_guests() {
+    let folder = folder();
+    let player = Arc::new(Player::new(
+        Era::Handshake,
+        vec![tool("echo", "Echoes"), tool("odd", "Odd")],
+    ));
+    let mut far = server("far");
+    far.expose = Expose::All;
+    let kit = Kit::new(store_at(folder.path()), vec![(far, player)]);
+    kit.gateway.start();
+    let guests = kit.registry.guests().unwrap().clone();
+    until(|| guests.list().len() == 2).await;
+    let caller = Caller {
+        principal: Principal {
+            name: Some("a".into()),
+            scope: Scope::Only(Arc::from(["far__echo".to_owned()])),
+        },
+        ..Caller::default()
+    };
+    kit.call_as(caller.clone(), "far__echo", json!({}))
+        .await
+        .unwrap();
+    for (name, arguments) in [
+        ("far__odd", json!({})),
+        ("gateway_call", json!({ "tool": "far__odd" })),
+    ] {
+        let error = kit
+            .call_as(caller.clone(), name, arguments)
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "Forbidden", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_the_request_goes_on_but_its_arguments() {
+    let folder = folder();
+    let (kit, player) = Kit::one(&folder, &[tool("echo", "Echoes")]);
+    kit.far("far__echo", json!({ "x": 1 })).await.unwrap();
+    let sent = &player.requests("tools/call")[0]["params"];
+    assert_eq!(sent["arguments"], json!({ "x": 1 }));
+    let meta: Vec<_> = sent["_meta"].as_object().unwrap().keys().collect();
+    assert_eq!(meta, ["progressToken"]);
+}
+
+#[tokio::test]
+async fn both_tools_take_little_room() {
+    let folder = folder();
+    let (kit, _) = Kit::one(&folder, &[]);
+    let all: usize = kit
+        .registry
+        .list()
+        .filter(|listing| listing.about.name.starts_with("gateway_"))
+        .map(|listing| {
+            let about = listing.about;
+            json!({ "name": about.name, "title": about.title, "description": about.description,
+                    "inputSchema": listing.input_schema,
+                    "annotations": { "readOnlyHint": true, "destructiveHint": true } })
+            .to_string()
+            .len()
+        })
+        .sum();
+    assert!(all / 4 <= 260, "{} tokens", all / 4);
+}
+
+#[tokio::test]
+async fn tools_are_found_by_their_names_for_who_puts_them_to_use() {
+    let folder = folder();
+    let tools = [
+        tool("read", "Reads"),
+        tool("read_all", "Reads"),
+        tool("bad", "x\u{200b}"),
+    ];
+    let (kit, player) = Kit::one(&folder, &tools);
+    let guests = kit.registry.guests().unwrap().clone();
+    for (pattern, found) in [
+        ("far__read", vec!["far__read"]),
+        ("far__read*", vec!["far__read", "far__read_all"]),
+        ("far__*", vec!["far__read", "far__read_all"]),
+        ("fa*", vec!["far__read", "far__read_all"]),
+        ("*", vec!["far__read", "far__read_all"]),
+        ("far__bad", vec![]),
+        ("far", vec![]),
+        ("near__*", vec![]),
+    ] {
+        let names = guests.find(pattern).await;
+        let names: Vec<_> = names.iter().map(|guest| &*guest.name).collect();
+        assert_eq!(names, found, "{pattern}");
+    }
+    assert!(guests.list().is_empty());
+    assert_eq!(player.requests("tools/list").len(), 1);
+    // What is kept back is not found, and who calls it is told why.
+    let error = kit.call("far__bad", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), "Quarantined");
+}

@@ -1,0 +1,196 @@
+//! A registry with the gateway in front of played servers.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_adapter::{Client, ServerConfig, transport::Era};
+use deliberate_core::{SystemClock, SystemIds};
+use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, register};
+use deliberate_store::{
+    Store,
+    sqlite::{Durability, SqliteOptions, SqliteStore},
+};
+use deliberate_toolkit::{
+    Again, Answer, Bounds, Caller, ClientSide, OneMind, Parts, Principal, Progress, Registry,
+    Scope, ToolError,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::player::{Player, PlayerConnector};
+
+pub(crate) struct Kit {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) store: Arc<dyn Store>,
+}
+
+pub(crate) fn store_at(path: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::new(SqliteOptions {
+        path: path.join("it.db"),
+        readers: 2,
+        durability: Durability::Relaxed,
+    }))
+}
+
+/// A place for a store.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A server of that name that is played.
+pub(crate) fn server(name: &str) -> GatewayServer {
+    let mut config = ServerConfig::stdio(name, "played", [""; 0]);
+    config.limits.connect = Duration::from_secs(20);
+    GatewayServer::of(config)
+}
+
+impl Kit {
+    pub(crate) fn new(store: Arc<dyn Store>, servers: Vec<(GatewayServer, Arc<Player>)>) -> Self {
+        let players: Vec<(String, Arc<Player>)> = servers
+            .iter()
+            .map(|(server, player)| (server.config.name.clone(), player.clone()))
+            .collect();
+        let servers = servers.into_iter().map(|(server, _)| server).collect();
+        let mut options = GatewayOptions::new(servers, store.clone());
+        options.search_wait = Duration::from_millis(500);
+        let gateway = Gateway::with_clients(options, |server, handler| {
+            let (_, player) = players
+                .iter()
+                .find(|(name, _)| *name == server.config.name)
+                .unwrap();
+            let connector = Arc::new(PlayerConnector(player.clone()));
+            Ok(Client::with_connector(
+                server.config.clone(),
+                connector,
+                handler,
+            ))
+        })
+        .unwrap();
+        let registry = Registry::new(Parts {
+            store: store.clone(),
+            minds: Arc::new(OneMind(None)),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            bounds: Bounds::default(),
+        });
+        Self {
+            registry: Arc::new(register(registry, &gateway)),
+            gateway,
+            store,
+        }
+    }
+
+    /// One server of the handshake era with these tools, in a store of its own.
+    pub(crate) fn one(folder: &TempDir, tools: &[Value]) -> (Self, Arc<Player>) {
+        let player = Arc::new(Player::new(Era::Handshake, tools.to_vec()));
+        let kit = Self::new(
+            store_at(folder.path()),
+            vec![(server("far"), player.clone())],
+        );
+        (kit, player)
+    }
+
+    pub(crate) async fn call_as(
+        &self,
+        caller: Caller,
+        name: &str,
+        arguments: Value,
+    ) -> Result<Value, ToolError> {
+        match self.registry.call(name, arguments, caller).await? {
+            Answer::Done(output) => Ok(output),
+            Answer::NeedsReply(_) => panic!("it thinks"),
+        }
+    }
+
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        self.call_as(Caller::default(), name, arguments).await
+    }
+
+    /// Calls a far tool, for its raw result.
+    pub(crate) async fn far(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+        let arguments = json!({ "tool": tool, "arguments": arguments });
+        let output = self.call("gateway_call", arguments).await?;
+        Ok(output["handed_on"].clone())
+    }
+
+    pub(crate) async fn found(&self, query: &str) -> Value {
+        self.call("gateway_search", json!({ "query": query }))
+            .await
+            .unwrap()
+    }
+}
+
+/// A definition of that name that says this.
+pub(crate) fn tool(name: &str, description: &str) -> Value {
+    json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
+}
+
+pub(crate) fn names(found: &Value) -> Vec<String> {
+    let tools = found["tools"].as_array().unwrap().iter();
+    tools
+        .map(|tool| tool["tool"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+pub(crate) fn text(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str().unwrap();
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// A client of 2026-07-28 of that name that can do everything.
+pub(crate) fn modern(name: &str) -> Caller {
+    Caller {
+        principal: Principal {
+            name: Some(name.into()),
+            scope: Scope::All,
+        },
+        client: ClientSide {
+            modern: true,
+            elicitation: true,
+            elicitation_url: true,
+            sampling: true,
+            roots: true,
+            requests: None,
+        },
+        ..Caller::default()
+    }
+}
+
+/// The same, sending its call again.
+pub(crate) fn again(name: &str, state: &str, responses: Value) -> Caller {
+    Caller {
+        again: Some(Again {
+            state: state.to_owned(),
+            responses,
+        }),
+        ..modern(name)
+    }
+}
+
+/// Keeps the progress it hears.
+pub(crate) fn listening() -> (Caller, Arc<Mutex<Vec<Progress>>>) {
+    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let hears = heard.clone();
+    let caller = Caller {
+        progress: Some(Arc::new(move |progress| {
+            hears.lock().unwrap().push(progress);
+        })),
+        ..Caller::default()
+    };
+    (caller, heard)
+}
+
+/// Waits until it is so.
+pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never became so");
+}

@@ -1,0 +1,132 @@
+//! Finding tools by words.
+
+use std::sync::Arc;
+
+use deliberate_adapter::transport::Era;
+use serde_json::{Value, json};
+
+use crate::{
+    kit::{Kit, folder, names, server, store_at, tool},
+    player::Player,
+};
+
+fn fixture(name: &str) -> Vec<Value> {
+    crate::real::fixture(name)["tools"]
+        .as_array()
+        .unwrap()
+        .clone()
+}
+
+fn real(folder: &tempfile::TempDir) -> Kit {
+    let servers = ["filesystem", "memory", "git", "time", "fetch"].map(|name| {
+        let player = Player::new(Era::Handshake, fixture(name));
+        (server(name), Arc::new(player))
+    });
+    Kit::new(store_at(folder.path()), servers.into())
+}
+
+#[tokio::test]
+async fn the_tool_that_is_meant_comes_first() {
+    let folder = folder();
+    let kit = real(&folder);
+    for (query, name) in [
+        ("read a text file", "filesystem__read_text_file"),
+        ("what time is it now in Tokyo", "time__get_current_time"),
+        ("convert time between timezones", "time__convert_time"),
+        ("fetch a web page", "fetch__fetch"),
+        ("commit changes", "git__git_commit"),
+        ("git diff of staged changes", "git__git_diff_staged"),
+        ("add observations to an entity", "memory__add_observations"),
+        ("rename or move a file", "filesystem__move_file"),
+        ("list directory", "filesystem__list_directory"),
+    ] {
+        let found = kit.found(query).await;
+        assert_eq!(names(&found)[0], name, "{query}: {:?}", names(&found));
+    }
+}
+
+#[tokio::test]
+async fn an_exact_name_comes_first() {
+    let folder = folder();
+    let kit = real(&folder);
+    for name in ["git_log", "git__git_log"] {
+        assert_eq!(names(&kit.found(name).await)[0], "git__git_log");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_small() {
+    let folder = folder();
+    let kit = real(&folder);
+    let found = kit.found("file").await;
+    let tools = found["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 5);
+    assert!(
+        tools[..3]
+            .iter()
+            .all(|tool| tool["input_schema"]["type"] == "object")
+    );
+    assert!(
+        tools[3..]
+            .iter()
+            .all(|tool| tool.get("input_schema").is_none())
+    );
+    assert!(tools[3..].iter().all(|tool| tool["parameters"].is_array()));
+    assert!(
+        tools
+            .iter()
+            .all(|tool| tool["description"].as_str().unwrap().chars().count() <= 300)
+    );
+    assert!(found.get("unavailable").is_none());
+
+    let one = kit
+        .call(
+            "gateway_search",
+            json!({ "query": "file", "limit": 1, "server": "git" }),
+        )
+        .await;
+    let one = one.unwrap();
+    assert_eq!(names(&one).len(), 1);
+    assert!(names(&one)[0].starts_with("git__"));
+}
+
+#[tokio::test]
+async fn no_words_list_the_servers() {
+    let folder = folder();
+    let kit = real(&folder);
+    let listed = kit.call("gateway_search", json!({})).await.unwrap();
+    let servers = listed["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 5);
+    assert_eq!(servers[0], json!({ "server": "fetch", "tools": 1 }));
+    assert!(listed.get("tools").is_none());
+    let error = kit
+        .call("gateway_search", json!({ "query": "x", "server": "gti" }))
+        .await
+        .unwrap_err();
+    let hint = error.hint().unwrap();
+    assert!(hint.starts_with("Did you mean git? "), "{hint}");
+    assert!(hint.contains("fetch, filesystem, git"), "{hint}");
+}
+
+#[tokio::test]
+async fn what_the_settings_leave_out_is_not_there() {
+    let folder = folder();
+    let player = Player::new(
+        Era::Handshake,
+        vec![
+            tool("read", "Files"),
+            tool("read_all", "Files"),
+            tool("write", "Files"),
+        ],
+    );
+    let mut far = server("far");
+    far.only = vec!["read*".to_owned()];
+    far.except = vec!["read_*".to_owned()];
+    let kit = Kit::new(store_at(folder.path()), vec![(far, Arc::new(player))]);
+    assert_eq!(names(&kit.found("files").await), ["far__read"]);
+    assert_eq!(
+        kit.far("far__write", json!({})).await.unwrap_err().code(),
+        "UnknownTool"
+    );
+    assert_eq!(kit.gateway.look("far").await.unwrap().left_out, 2);
+}
