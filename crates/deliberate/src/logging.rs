@@ -21,6 +21,9 @@ use crate::telemetry::SpanLayer;
 /// The target of what our own code says of the contents of messages.
 const CONTENT: &str = "deliberate::content";
 
+/// The target of those who log in to other servers.
+const LOGGING_IN: &str = "rmcp::transport::auth";
+
 /// Whether logs may hold what was said and thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -113,6 +116,8 @@ fn targets(level: LogLevel, content: Content) -> Targets {
         // rmcp writes whole messages, thoughts included, at info and debug, the errors of calls at
         // warn, and at error that a client has gone, which is no error.
         .with_target("rmcp", shown(LevelFilter::OFF))
+        // It writes codes and tokens, which nobody may ask to see.
+        .with_target(LOGGING_IN, LevelFilter::OFF)
         // For traces, not for lines.
         .with_target(CALL_SPAN, LevelFilter::OFF)
         .with_target(ASK_SPAN, LevelFilter::OFF)
@@ -154,6 +159,8 @@ mod tests {
             tracing::info!(target: "rmcp::service", "request with content");
             tracing::warn!(target: "rmcp::service", "response error with content");
             tracing::error!(target: "rmcp::service", "client went away");
+            tracing::debug!(target: "rmcp::transport::auth", "the code is hush");
+            tracing::error!(target: "rmcp::transport::auth::more", "the token is hush");
             tracing::warn!(target: "deliberate_server::http", "a port is taken");
             tracing::trace!(target: "hyper::proto", "bytes");
             let span = tracing::info_span!(target: "deliberate::call", "tools/call");
@@ -193,6 +200,16 @@ mod tests {
         assert!(log(LogLevel::Debug).contains("what was answered"));
         assert!(log(LogLevel::Info).contains("request with content"));
         assert!(!log(LogLevel::Error).contains("with content"));
+    }
+
+    #[test]
+    fn codes_and_tokens_are_shown_to_nobody() {
+        for content in [Content::Hidden, Content::Shown] {
+            for level in [LogLevel::Error, LogLevel::Info, LogLevel::Trace] {
+                let log = logged(level, LogFormat::Pretty, content);
+                assert!(!log.contains("hush"), "{level:?} {content:?}: {log}");
+            }
+        }
     }
 
     #[test]

@@ -3,9 +3,11 @@
 
 mod commands;
 mod config;
+mod gateway;
 mod logging;
 mod minds;
 mod prompts;
+mod servers;
 mod telemetry;
 mod wiring;
 

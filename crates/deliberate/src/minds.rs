@@ -8,9 +8,9 @@ use std::{
 };
 
 use deliberate_thinker::{
-    Anthropic, AnthropicSettings, Ask, Found, HttpSettings, Langbase, LangbaseSettings, OpenAi,
-    OpenAiSettings, Prices, Probe, Reply, ThinkError, Thinker, Vendor, find_local, find_vendor,
-    is_on_this_machine, vendors,
+    Anthropic, AnthropicSettings, Ask, Found, HttpSettings, Langbase, LangbaseSettings, Listening,
+    OpenAi, OpenAiSettings, Prices, Probe, Reply, ThinkError, Thinker, Vendor, find_local,
+    find_vendor, is_on_this_machine, vendors,
 };
 use deliberate_toolkit::Minds;
 use futures::future::BoxFuture;
@@ -359,6 +359,16 @@ struct Tuned {
     max_tokens: Option<u32>,
 }
 
+impl Tuned {
+    fn tuned(&self, ask: &Ask) -> Ask {
+        Ask {
+            temperature: self.temperature.unwrap_or(ask.temperature),
+            max_tokens: self.max_tokens.unwrap_or(ask.max_tokens),
+            ..ask.clone()
+        }
+    }
+}
+
 impl Thinker for Tuned {
     fn name(&self) -> &str {
         self.thinker.name()
@@ -369,14 +379,23 @@ impl Thinker for Tuned {
         ask: &'a Ask,
         deadline: tokio::time::Instant,
     ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        Box::pin(async move { self.thinker.think(&self.tuned(ask), deadline).await })
+    }
+
+    fn think_streaming<'a>(
+        &'a self,
+        ask: &'a Ask,
+        deadline: tokio::time::Instant,
+        on: Listening<'a>,
+    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
         Box::pin(async move {
-            let tuned = Ask {
-                temperature: self.temperature.unwrap_or(ask.temperature),
-                max_tokens: self.max_tokens.unwrap_or(ask.max_tokens),
-                ..ask.clone()
-            };
-            self.thinker.think(&tuned, deadline).await
+            let tuned = self.tuned(ask);
+            self.thinker.think_streaming(&tuned, deadline, on).await
         })
+    }
+
+    fn calls_functions(&self) -> bool {
+        self.thinker.calls_functions()
     }
 
     fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ThinkError>> {

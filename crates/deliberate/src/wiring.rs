@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use deliberate_core::{SystemClock, SystemIds};
+use deliberate_gateway::Gateway;
 use deliberate_prompts::{Engine, library::Shelf};
 use deliberate_server::{
     FileLimits, FileRoots, Subscriptions,
@@ -18,8 +19,10 @@ use deliberate_toolkit::{Bounds, Parts, Registry};
 
 use crate::{
     config::{Durability, Loaded, Settings},
+    gateway,
     minds::Chooser,
     prompts,
+    servers::{Catalogue, Problem},
 };
 
 /// The registry, who thinks in it, and who hears what happens.
@@ -31,13 +34,28 @@ pub(crate) struct Wired {
     pub(crate) progress: Arc<ProgressHub>,
     /// The library of prompts, if there are tools for it. Nothing is read before it is needed.
     pub(crate) shelf: Option<Arc<Shelf>>,
+    /// Other servers, if there are any. Nothing is connected before it is needed.
+    pub(crate) gateway: Option<Arc<Gateway>>,
+    /// Those that can't be used.
+    pub(crate) left_out: Vec<Problem>,
+}
+
+impl Wired {
+    /// Lets go of everything, for a command that is done.
+    pub(crate) async fn close(&self) {
+        if let Some(gateway) = &self.gateway {
+            gateway.stop().await;
+        }
+        self.registry.close().await;
+    }
 }
 
 /// Puts everything together. Opens and connects nothing.
 pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
     let minds = Arc::new(Chooser::new(loaded).context("the provider can't be used")?);
+    let store = store(&loaded.settings);
     let parts = Parts {
-        store: store(&loaded.settings),
+        store: store.clone(),
         minds: minds.clone(),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
@@ -59,6 +77,15 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
     if let Some((engine, _)) = &shelf {
         registry = deliberate_prompts::register(registry, engine);
     }
+    let catalogue = if sets.gateway {
+        Catalogue::read(loaded)
+    } else {
+        Catalogue::default()
+    };
+    let gateway = gateway::for_clients(&catalogue, &store, &subscriptions);
+    if let Some(gateway) = &gateway {
+        registry = deliberate_gateway::register(registry, gateway);
+    }
     registry = registry
         .heard_by(metrics.clone())
         .heard_by(subscriptions.clone())
@@ -78,6 +105,8 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         subscriptions,
         progress,
         shelf: shelf.map(|(_, shelf)| shelf),
+        gateway,
+        left_out: catalogue.problems,
     })
 }
 

@@ -7,6 +7,7 @@ mod doctor;
 mod import;
 mod prompt;
 mod serve;
+mod servers;
 mod sessions;
 pub(crate) mod setup;
 mod table;
@@ -54,6 +55,8 @@ enum Command {
     Prompt(prompt::PromptArgs),
     /// Look at what was reasoned
     Sessions(sessions::SessionsArgs),
+    /// Use and look after other MCP servers, whose tools clients get through this one
+    Servers(servers::ServersArgs),
     /// List the tools that clients get
     Tools(tools::ToolsArgs),
     /// Show the settings in force and where each comes from
@@ -133,6 +136,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
         Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
         Command::Prompt(args) => runtime()?.block_on(prompt::run(&args, shell)),
         Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
+        Command::Servers(args) => runtime()?.block_on(servers::run(&args, shell)),
         Command::Tools(args) => tools::run(&args, shell),
         Command::Config(args) => config::run(&args, shell),
         Command::Doctor(args) => runtime()?.block_on(doctor::run(&args, shell)),

@@ -62,7 +62,7 @@ pub(crate) async fn run(args: &ThinkArgs, shell: &mut Shell<'_>) -> anyhow::Resu
         Ok(Answer::NeedsReply(needs)) => by_hand(needs, &wired.registry).await,
         Err(error) => Err(error.into()),
     };
-    wired.registry.close().await;
+    wired.close().await;
     show(&outcome.map_err(explained)?, args, shell.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -63,6 +63,16 @@ pub(crate) enum ConfigError {
         /// The TOML type.
         found: &'static str,
     },
+    /// A server that can't be used as it is written.
+    #[error("{place}: `{key}`: {what}")]
+    Server {
+        /// The server, or one of its fields.
+        key: String,
+        /// Where.
+        place: Origin,
+        /// What is wrong, without the value.
+        what: String,
+    },
     /// A variable of ours whose bytes are not UTF-8.
     #[error("environment variable {name} is not valid UTF-8")]
     NotUtf8 {

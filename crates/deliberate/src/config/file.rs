@@ -6,9 +6,11 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
+use super::environment::Environment;
 use super::error::ConfigError;
 use super::nearest;
 use super::origin::Origin;
+use super::servers::{self, InFile, TableServer};
 use super::table::{self, Setting};
 
 /// A line that sets something. Holds secrets as text, hence no `Debug`.
@@ -22,6 +24,7 @@ pub(super) struct FileValue {
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) values: Vec<FileValue>,
+    servers: Vec<InFile>,
     /// With the line, to be reported in the order of the file.
     errors: Vec<(usize, ConfigError)>,
 }
@@ -57,16 +60,29 @@ impl Contents {
         let is_guess = |line: usize| broken.contains(&line) || line >= section;
         self.values
             .retain(|value| !is_guess(line_of(&value.origin)));
+        self.servers
+            .retain(|server| !is_guess(line_of(&server.origin)));
         self.errors.retain(|(line, error)| {
             matches!(error, ConfigError::Syntax { .. }) || !is_guess(*line)
         });
     }
 
+    /// The servers, in the order of the file. What is wrong with them is told with the rest.
+    pub(super) fn take_servers(&mut self, environment: &Environment) -> Vec<TableServer> {
+        let mut tables = std::mem::take(&mut self.servers);
+        tables.sort_by_key(|table| line_of(&table.origin));
+        let (servers, errors) = servers::read(tables, environment);
+        for error in errors {
+            self.refuse(error);
+        }
+        servers
+    }
+
     /// The mistakes, in the order of the file.
-    pub(super) fn into_parts(mut self) -> (Vec<FileValue>, Vec<ConfigError>) {
+    pub(super) fn take_errors(&mut self) -> Vec<ConfigError> {
         self.errors.sort_by_key(|(line, _)| *line);
-        let errors = self.errors.into_iter().map(|(_, error)| error).collect();
-        (self.values, errors)
+        let errors = std::mem::take(&mut self.errors);
+        errors.into_iter().map(|(_, error)| error).collect()
     }
 
     fn take_table(&mut self, source: &Source<'_>, prefix: &str, table: &DeTable<'_>) {
@@ -75,6 +91,13 @@ impl Contents {
             let origin = source.place(&name.span());
             match (table::find(&key), value.get_ref()) {
                 (Some(setting), value) => self.take_value(setting, value, origin),
+                (None, DeValue::Table(inner)) if key == "servers" => {
+                    let (servers, errors) = servers::take(inner, &|span| source.place(span));
+                    self.servers = servers;
+                    for error in errors {
+                        self.refuse(error);
+                    }
+                }
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&key) => {
                     self.take_table(source, &format!("{key}."), inner);
                 }
@@ -126,6 +149,7 @@ impl Contents {
         let line = match &error {
             ConfigError::UnknownKey { place, .. }
             | ConfigError::NotSingle { place, .. }
+            | ConfigError::Server { place, .. }
             | ConfigError::Syntax { place, .. } => line_of(place),
             _ => 0,
         };

@@ -12,6 +12,7 @@ use super::file::{Contents, FileValue};
 use super::flags::Flags;
 use super::nearest;
 use super::origin::Origin;
+use super::servers::TableServer;
 use super::settings::Settings;
 use super::table::{self, Fallback, OUR_PREFIX, SETTINGS, Setting};
 use super::value::{self, Value};
@@ -26,6 +27,8 @@ pub(crate) struct Loaded {
     pub(crate) entries: Vec<Entry>,
     /// The settings file that was read.
     pub(crate) file: Option<PathBuf>,
+    /// The servers of the settings file.
+    pub(crate) servers: Vec<TableServer>,
     /// For vendors' own variables and for finding clients.
     pub(crate) environment: Environment,
 }
@@ -69,6 +72,7 @@ impl Settings {
             environment: &environment,
             flags,
             in_file: Vec::new(),
+            servers: Vec::new(),
             errors: Vec::new(),
         };
         let file = loader.read_file();
@@ -98,6 +102,7 @@ impl Settings {
             settings: Self::from_values(&values),
             entries,
             file,
+            servers: loader.servers,
             environment,
         })
     }
@@ -118,6 +123,7 @@ struct Loader<'a> {
     environment: &'a Environment,
     flags: &'a Flags,
     in_file: Vec<FileValue>,
+    servers: Vec<TableServer>,
     errors: Vec<ConfigError>,
 }
 
@@ -141,9 +147,10 @@ impl Loader<'_> {
                 return None;
             }
         };
-        let (values, errors) = Contents::parse(&path, &text).into_parts();
-        self.in_file = values;
-        self.errors.extend(errors);
+        let mut contents = Contents::parse(&path, &text);
+        self.servers = contents.take_servers(self.environment);
+        self.errors.extend(contents.take_errors());
+        self.in_file = contents.values;
         Some(path)
     }
 
@@ -257,6 +264,11 @@ impl Loader<'_> {
             Fallback::Computed { .. } if setting.key == "prompts.workspace" => {
                 let directory = self.environment.data_dir.as_ref();
                 let path = directory.map(|it| it.join("deliberate").join("prompts"));
+                Ok(path.map(Value::Path))
+            }
+            Fallback::Computed { .. } if setting.key == "gateway.servers_file" => {
+                let directory = self.environment.config_dir.as_ref();
+                let path = directory.map(|it| it.join("deliberate").join("servers.json"));
                 Ok(path.map(Value::Path))
             }
             Fallback::Computed { .. } | Fallback::Unset { .. } => Ok(None),

@@ -12,6 +12,7 @@ mod nearest;
 mod origin;
 mod prompts;
 mod reference;
+mod servers;
 mod setting;
 mod settings;
 mod table;
@@ -25,8 +26,10 @@ pub(crate) use flags::CommonOptions;
 #[cfg(test)]
 pub(crate) use flags::Flags;
 pub(crate) use load::Loaded;
+pub(crate) use origin::Origin;
 pub(crate) use prompts::{Judge, Prompts};
 pub(crate) use reference::{reference_markdown, sample_toml};
+pub(crate) use servers::{Wrong, ourselves, wrong_fields};
 pub(crate) use settings::{Durability, Http, LogFormat, LogLevel, Settings, Stdio, Telemetry};
 #[cfg(test)]
 pub(crate) use table::PROVIDERS;

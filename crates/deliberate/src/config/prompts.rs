@@ -12,6 +12,8 @@ pub(crate) struct ToolSets {
     pub(crate) reasoning: bool,
     /// Those of the prompt engine.
     pub(crate) prompts: bool,
+    /// Those of other servers.
+    pub(crate) gateway: bool,
 }
 
 /// The prompt engine.
@@ -69,6 +71,7 @@ impl ToolSets {
         Self {
             reasoning: chosen.contains(&"reasoning"),
             prompts: chosen.contains(&"prompts"),
+            gateway: chosen.contains(&"gateway"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::servers::FIELDS;
 use super::table::{Fallback, Kind, SETTINGS, Setting};
 
 /// The reference page, in Markdown.
@@ -34,8 +35,57 @@ pub(crate) fn reference_markdown() -> String {
             meaning(setting),
         );
     }
+    page.push_str(&servers_markdown());
     page
 }
+
+/// The part of the page about `[servers.NAME]`.
+fn servers_markdown() -> String {
+    let mut part = format!(
+        "\n## Servers\n\n\
+         Other MCP servers, whose tools clients get through this one. Each is a table of the \
+         settings file:\n\n\
+         ```toml\n{SERVERS_SAMPLE}```\n\n\
+         `deliberate servers add` writes the same fields as JSON into the file that \
+         `gateway.servers_file` names, and `gateway.import` lists files of other clients. Of two \
+         servers with the same name the one in the settings file counts, then that of \
+         `gateway.servers_file`, then the first imported one. An entry that starts this program is \
+         not imported. A mistake in the settings file stops the program; a mistake elsewhere only \
+         leaves that server out, with a warning. A name has letters, digits, `-` and `_`, at most \
+         32. `${{NAME}}` in a text is an environment variable, `${{NAME:-text}}` one with a \
+         default, so that no key needs to be written down; values of `env` and `headers` are \
+         never shown.\n\n\
+         | Field | Takes | For | Meaning |\n\
+         |---|---|---|---|\n"
+    );
+    for field in FIELDS {
+        let about = match field.name {
+            "command" | "args" | "env" | "pass_env" | "cwd" => "programs",
+            "url" | "headers" | "auth" => "addresses",
+            _ => "both",
+        };
+        let _ = writeln!(
+            part,
+            "| `{}` | {} | {about} | {} |",
+            field.name,
+            field.takes.shown(),
+            field.help
+        );
+    }
+    part
+}
+
+/// Two servers, for the page and the sample file.
+const SERVERS_SAMPLE: &str = r#"[servers.files]
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/papers"]
+expose = ["read_*", "list_directory"]
+
+[servers.tickets]
+url = "https://tickets.example.org/mcp"
+headers = { Authorization = "Bearer ${TICKETS_TOKEN:-none}" }
+except = ["delete_*"]
+"#;
 
 /// A settings file with every key, commented out.
 pub(crate) fn sample_toml() -> String {
@@ -53,6 +103,11 @@ pub(crate) fn sample_toml() -> String {
         }
         let _ = writeln!(file, "# {}", meaning(setting));
         let _ = writeln!(file, "#{name} = {}", sample_value(setting));
+    }
+    file.push_str("\n# Other MCP servers, whose tools clients get through this one.\n");
+    for line in SERVERS_SAMPLE.lines() {
+        let mark = if line.is_empty() { "" } else { "#" };
+        let _ = writeln!(file, "{mark}{line}");
     }
     file
 }

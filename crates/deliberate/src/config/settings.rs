@@ -8,6 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::prompts::{Prompts, ToolSets};
+use super::servers::Gateway;
 use super::values::{Values, narrow};
 
 /// Everything that can be set.
@@ -59,6 +60,8 @@ pub(crate) struct Settings {
     pub(crate) tools: ToolSets,
     /// The prompt engine.
     pub(crate) prompts: Prompts,
+    /// Other servers.
+    pub(crate) gateway: Gateway,
     /// Traces.
     pub(crate) telemetry: Telemetry,
 }
@@ -352,6 +355,7 @@ impl Settings {
             },
             tools: ToolSets::from_values(values),
             prompts: Prompts::from_values(values),
+            gateway: Gateway::from_values(values),
             telemetry: Telemetry {
                 endpoint: values.text("telemetry.endpoint"),
                 service: values.text("telemetry.service").unwrap_or_default(),

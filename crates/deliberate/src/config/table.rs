@@ -26,7 +26,7 @@ pub(crate) static PROVIDERS: &[&str] = &[
 ];
 
 /// What clients can get.
-pub(super) static TOOL_SETS: &[&str] = &["reasoning", "prompts"];
+pub(super) static TOOL_SETS: &[&str] = &["reasoning", "prompts", "gateway"];
 
 const fn setting(
     key: &'static str,
@@ -196,8 +196,17 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("resources.file_bytes", &["DELIBERATE_RESOURCES_FILE_BYTES"], integer(1, 67_108_864),
         Value("1048576"), "Largest file that is given to a client, in bytes"),
 
-    setting("tools.sets", &["DELIBERATE_TOOLS_SETS"], Choices(TOOL_SETS), Value("reasoning, prompts"),
-        "Which tools clients get"),
+    setting("tools.sets", &["DELIBERATE_TOOLS_SETS"], Choices(TOOL_SETS),
+        Value("reasoning, prompts, gateway"), "Which tools clients get"),
+
+    setting("gateway.servers_file", &["DELIBERATE_GATEWAY_SERVERS_FILE"], Path,
+        Computed {
+            shown: "`deliberate/servers.json` in the user's configuration directory",
+            example: "~/servers.json",
+        },
+        "File of other MCP servers that `deliberate servers add` writes, in the form of `mcpServers`"),
+    setting("gateway.import", &["DELIBERATE_GATEWAY_IMPORT"], Paths, unset("~/.cursor/mcp.json"),
+        "Further files in that form, such as those of Claude Desktop, Cursor and VS Code"),
 
     setting("prompts.workspace", &["MCP_WORKSPACE", "DELIBERATE_PROMPTS_WORKSPACE"], Path,
         Computed { shown: "`deliberate/prompts` in the user's data directory", example: "~/prompts" },

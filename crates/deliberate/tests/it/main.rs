@@ -13,6 +13,7 @@ mod command;
 mod crash;
 mod crash_modes;
 mod logs;
+mod others;
 mod processes;
 mod protocol;
 mod sessions;

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     config::Loaded,
     minds::{Chooser, Mind},
+    servers::Catalogue,
     wiring::store,
 };
 
@@ -65,6 +66,7 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let mut findings = vec![configuration(loaded), database(loaded).await];
     findings.push(provider(loaded).await);
     findings.push(prompts(loaded));
+    findings.extend(servers(loaded));
     findings.push(limits(loaded));
     findings.extend(clients(loaded));
     if args.json {
@@ -180,6 +182,40 @@ fn prompts(loaded: &Loaded) -> Finding {
         verdict,
         text,
     }
+}
+
+/// The servers that are written down, and a line for each that can't be used. Connects to none.
+fn servers(loaded: &Loaded) -> Vec<Finding> {
+    let what = "servers";
+    let catalogue = Catalogue::read(loaded);
+    let (all, on) = (catalogue.known.len(), catalogue.on().count());
+    let (verdict, text) = if !loaded.settings.tools.gateway {
+        (
+            Verdict::Note,
+            "off; `tools.sets` leaves them out".to_owned(),
+        )
+    } else if all == 0 {
+        let text = "no others; `deliberate servers add` adds one";
+        (Verdict::Fine, text.to_owned())
+    } else {
+        let text = format!(
+            "{on} on, {} off; `deliberate servers test` connects to them",
+            all - on
+        );
+        (Verdict::Fine, text)
+    };
+    let mut findings = vec![Finding {
+        what,
+        verdict,
+        text,
+    }];
+    // A server without them still serves.
+    findings.extend(catalogue.problems.iter().map(|problem| Finding {
+        what,
+        verdict: Verdict::Note,
+        text: problem.to_string(),
+    }));
+    findings
 }
 
 fn limits(loaded: &Loaded) -> Finding {

@@ -110,7 +110,7 @@ pub(super) async fn run(
         Ok(Ended::Interrupted(run)) => interrupted(run.or_else(|| args.resume.clone()), at),
         Err(error) => Err(error),
     };
-    wired.registry.close().await;
+    wired.close().await;
     shown
 }
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use deliberate_gateway::Gateway;
 use deliberate_server::{
     Face, FaceOptions,
     metrics::Transport,
@@ -33,6 +34,9 @@ use state::{Name, States};
 
 /// How long the last records may take to be written, when everything else has ended.
 const LAST_RECORDS: Duration = Duration::from_secs(2);
+
+/// How long servers that were started may at least take to end.
+const LAST_SERVERS: Duration = Duration::from_secs(2);
 
 /// How long the last traces may take to be sent.
 const LAST_TRACES: Duration = Duration::from_secs(3);
@@ -75,6 +79,12 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
     // Read in the background: nobody who greets the server waits for it.
     if let Some(shelf) = &house.wired.shelf {
         shelf.start();
+    }
+    for problem in &house.wired.left_out {
+        tracing::warn!("{problem}");
+    }
+    if let Some(gateway) = &house.wired.gateway {
+        gateway.start();
     }
     let asked_to_stop = house.when_asked_to_stop();
     let served = house.serve(chosen, settings).await;
@@ -212,10 +222,25 @@ impl House {
         {
             tracing::warn!("stopped before all calls had ended; they can be resumed");
         }
+        if let Some(gateway) = &self.wired.gateway {
+            stop_servers(gateway, until).await;
+        }
         let closed = tokio::time::timeout(LAST_RECORDS, self.registry.close());
         if closed.await.is_err() {
             tracing::warn!("the database could not be closed in time");
         }
+    }
+}
+
+/// Ends the servers that were started. They get a moment even where calls took all the time there
+/// was: a child that is not waited for is left behind.
+async fn stop_servers(gateway: &Gateway, until: Instant) {
+    let until = until.max(Instant::now() + LAST_SERVERS);
+    if tokio::time::timeout_at(until, gateway.stop())
+        .await
+        .is_err()
+    {
+        tracing::warn!("not all servers that were started have ended in time");
     }
 }
 

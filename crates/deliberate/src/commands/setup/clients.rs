@@ -191,6 +191,12 @@ pub(super) fn find(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
 }
 
+/// The file in which that client lists servers, if it is one in JSON.
+pub(crate) fn json_file_of(name: &str, dirs: &Dirs) -> Option<PathBuf> {
+    let client = find(name)?;
+    matches!(client.format, Format::Json { .. }).then(|| (client.file)(dirs))
+}
+
 impl Client {
     /// The block to paste.
     pub(super) fn block(&self, entry: &ServerEntry) -> anyhow::Result<String> {

@@ -9,7 +9,7 @@ mod json;
 #[cfg(test)]
 mod tests;
 mod toml;
-mod write;
+pub(crate) mod write;
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use anyhow::Context as _;
 use clap::builder::PossibleValuesParser;
 use secrecy::SecretString;
 
-pub(crate) use clients::{Dirs, found_clients};
+pub(crate) use clients::{Dirs, found_clients, json_file_of};
 
 use clients::{CLIENTS, Client, Format};
 use entry::{Edit, ServerEntry};
@@ -168,7 +168,8 @@ fn server_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn variable(text: &str) -> Result<(String, SecretString), String> {
+/// One `--env KEY=VALUE`.
+pub(crate) fn variable(text: &str) -> Result<(String, SecretString), String> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())

@@ -7,26 +7,35 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 /// A client's settings file as it was when it was read.
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The file itself: a link to it stays a link.
     path: PathBuf,
     /// What it held; `None` if there was none.
     content: Option<Vec<u8>>,
 }
 
+/// Who may read the new file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// Whoever could read the old one.
+    AsBefore,
+    /// Nobody else.
+    Owner,
+}
+
 impl Target {
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let path = resolve(path);
         let content = read_if_there(&path)?;
         Ok(Self { path, content })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The text; `None` if it is not UTF-8.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match &self.content {
             Some(content) => std::str::from_utf8(content).ok(),
             None => Some(""),
@@ -34,7 +43,28 @@ impl Target {
     }
 
     /// Writes `text` and returns the path of the backup, if there was something to back up.
-    pub(super) fn write(&self, text: &str) -> anyhow::Result<Option<PathBuf>> {
+    pub(crate) fn write(&self, text: &str) -> anyhow::Result<Option<PathBuf>> {
+        self.make_ready()?;
+        let backup = match &self.content {
+            Some(content) => Some(self.back_up(content)?),
+            None => None,
+        };
+        let readers = match &self.content {
+            Some(_) => Readers::AsBefore,
+            None => Readers::Owner,
+        };
+        self.replace(text, readers)?;
+        Ok(backup)
+    }
+
+    /// Writes `text` into a file of our own: for its owner's eyes, and without a backup, which
+    /// would keep a key that was taken out.
+    pub(crate) fn write_own(&self, text: &str) -> anyhow::Result<()> {
+        self.make_ready()?;
+        self.replace(text, Readers::Owner)
+    }
+
+    fn make_ready(&self) -> anyhow::Result<()> {
         // Clients write these files too, and the person took their time to answer.
         if read_if_there(&self.path)? != self.content {
             bail!(
@@ -44,24 +74,27 @@ impl Target {
         }
         let directory = self.path.parent().context("the file has no directory")?;
         fs::create_dir_all(directory)
-            .with_context(|| format!("cannot create {}", directory.display()))?;
-        let backup = match &self.content {
-            Some(content) => Some(self.back_up(content)?),
-            None => None,
-        };
+            .with_context(|| format!("cannot create {}", directory.display()))
+    }
+
+    fn replace(&self, text: &str, readers: Readers) -> anyhow::Result<()> {
         let temporary = self.beside(&format!(".{}.tmp", std::process::id()));
-        let written = self.replace(&temporary, text);
+        let written = self.rename_into_place(&temporary, text, readers);
         if written.is_err() {
             // The file itself is untouched; a leftover would only confuse.
             let _ = fs::remove_file(&temporary);
         }
-        written.with_context(|| format!("cannot write {}", self.path.display()))?;
-        Ok(backup)
+        written.with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    fn replace(&self, temporary: &Path, text: &str) -> std::io::Result<()> {
+    fn rename_into_place(
+        &self,
+        temporary: &Path,
+        text: &str,
+        readers: Readers,
+    ) -> std::io::Result<()> {
         create(temporary, text.as_bytes())?;
-        if self.content.is_some() {
+        if readers == Readers::AsBefore {
             fs::set_permissions(temporary, fs::metadata(&self.path)?.permissions())?;
         }
         fs::rename(temporary, &self.path)

@@ -12,6 +12,7 @@ use super::{Environment, Loaded, Settings, error::ConfigErrors, flags::Flags};
 mod documents;
 mod mistakes;
 mod precedence;
+mod servers;
 
 const KEY: &str = "sk-very-secret-0123";
 

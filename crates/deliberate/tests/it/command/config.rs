@@ -94,7 +94,9 @@ async fn the_sample_is_a_settings_file_that_is_taken() {
         .lines()
         .map(
             |line| match line.strip_prefix("# ").or_else(|| line.strip_prefix('#')) {
-                Some(setting) if setting.contains(" = ") => format!("{setting}\n"),
+                Some(setting) if setting.contains(" = ") || setting.starts_with('[') => {
+                    format!("{setting}\n")
+                }
                 _ => format!("{line}\n"),
             },
         )

@@ -5,7 +5,7 @@ use crate::support::Place;
 #[tokio::test]
 async fn every_command_explains_itself() {
     let place = Place::new();
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 28] = [
         &[],
         &["serve"],
         &["think"],
@@ -18,6 +18,16 @@ async fn every_command_explains_itself() {
         &["prompt", "run"],
         &["prompt", "check"],
         &["prompt", "new"],
+        &["servers"],
+        &["servers", "list"],
+        &["servers", "add"],
+        &["servers", "remove"],
+        &["servers", "test"],
+        &["servers", "tools"],
+        &["servers", "call"],
+        &["servers", "approve"],
+        &["servers", "login"],
+        &["servers", "logout"],
         &["tools"],
         &["config"],
         &["doctor"],

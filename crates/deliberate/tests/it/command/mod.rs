@@ -9,6 +9,7 @@ mod import;
 mod places;
 mod prompt;
 mod prompt_run;
+mod servers;
 mod sessions;
 mod setup;
 mod think;

@@ -1,0 +1,127 @@
+//! `deliberate servers approve`: shows what is held back, and lets it through if someone says so.
+
+use std::{
+    io::{self, BufRead as _, Write},
+    process::ExitCode,
+};
+
+use anyhow::bail;
+use clap::Args;
+use deliberate_gateway::{Standing, ToolLook, scan::Finding};
+
+use super::{Connected, explained, find, tools::needs_approval};
+use crate::{
+    commands::{
+        Shell,
+        table::{harmless, one_line},
+        terminal::at_terminal,
+    },
+    servers::Catalogue,
+};
+
+/// Someone was asked and said no.
+const EXIT_DECLINED: u8 = 1;
+
+#[derive(Debug, Args)]
+pub(super) struct ApproveArgs {
+    /// The server
+    name: String,
+    /// Only this tool
+    tool: Option<String>,
+    /// Approve without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(super) async fn run(args: &ApproveArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let catalogue = Catalogue::read(shell.loaded);
+    let name = find(&catalogue, &args.name)?.name();
+    let connected = Connected::to(&[name], &catalogue, shell.loaded);
+    let outcome = approve(args, name, &connected, shell).await;
+    connected.close().await;
+    outcome
+}
+
+async fn approve(
+    args: &ApproveArgs,
+    name: &str,
+    connected: &Connected,
+    shell: &mut Shell<'_>,
+) -> anyhow::Result<ExitCode> {
+    let look = connected.gateway.look(name).await;
+    let tools = look.map_err(|error| explained(&error))?.tools;
+    if let Some(tool) = &args.tool
+        && !tools.iter().any(|it| it.name == *tool)
+    {
+        bail!("{name:?} has no tool {tool:?}; `deliberate servers tools {name}` lists them");
+    }
+    let wanted = |it: &&ToolLook| args.tool.as_ref().is_none_or(|tool| it.name == *tool);
+    let held: Vec<&ToolLook> = tools
+        .iter()
+        .filter(|it| needs_approval(&it.standing))
+        .filter(wanted)
+        .collect();
+    if held.is_empty() {
+        match &args.tool {
+            Some(tool) => writeln!(shell.output, "{tool:?} of {name:?} is not held back.")?,
+            None => writeln!(shell.output, "Nothing of {name:?} is held back.")?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    for it in &held {
+        show(it, shell.output)?;
+    }
+    if !args.yes {
+        if !at_terminal() {
+            bail!("nothing was approved: there is nobody to ask; `--yes` approves what is shown");
+        }
+        write!(shell.output, "Approve this? [y/N] ")?;
+        shell.output.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            writeln!(shell.output, "Nothing was approved.")?;
+            return Ok(ExitCode::from(EXIT_DECLINED));
+        }
+    }
+    let approved = connected.gateway.approve(name, args.tool.as_deref()).await;
+    let approved = approved.map_err(|error| explained(&error))?;
+    let approved: Vec<String> = approved.iter().map(|tool| one_line(tool, 128)).collect();
+    writeln!(shell.output, "Approved: {}.", approved.join(", "))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(it: &ToolLook, output: &mut dyn Write) -> io::Result<()> {
+    let tool = one_line(&it.name, 128);
+    match &it.standing {
+        Standing::Changed { diff } => {
+            writeln!(
+                output,
+                "{tool} has changed since it was first used:\n{}\n",
+                harmless(diff)
+            )
+        }
+        Standing::Flagged => {
+            writeln!(output, "{tool} looks suspicious:")?;
+            for finding in &it.findings {
+                let Finding { place, what, .. } = finding;
+                writeln!(
+                    output,
+                    "  {}: {}",
+                    one_line(place, 120),
+                    one_line(what, 300)
+                )?;
+            }
+            writeln!(output, "  It says: {}\n", one_line(&it.description, 1_000))
+        }
+        Standing::Unsure => {
+            writeln!(
+                output,
+                "What was remembered of {tool} can't be read, so nobody knows if it changed.\n  \
+                 It says: {}\n",
+                one_line(&it.description, 1_000)
+            )
+        }
+        Standing::Fine | Standing::New => Ok(()),
+    }
+}

@@ -1,0 +1,172 @@
+//! `deliberate servers call`.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::bail;
+use clap::Args;
+use deliberate_adapter::{
+    adapter::joined,
+    client::{CallOptions, Progress},
+    content::ToolResult,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Connected, arguments, explained, find};
+use crate::{
+    commands::{
+        Shell,
+        table::{harmless, one_line},
+        terminal::stopped,
+    },
+    servers::Catalogue,
+};
+
+/// How long a call that is taken back may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "deliberate servers call [OPTIONS] <SERVER__TOOL> [KEY=VALUE]...\n       \
+                      deliberate servers call [OPTIONS] <SERVER> <TOOL> [KEY=VALUE]...",
+    after_help = "Examples:\n  \
+        deliberate servers call files__read_file path=notes.txt\n  \
+        deliberate servers call files read_file --args '{\"path\": \"notes.txt\"}'"
+)]
+pub(super) struct CallArgs {
+    /// The server and the tool
+    #[arg(value_name = "SERVER__TOOL", required = true)]
+    words: Vec<String>,
+    /// The arguments as JSON; `-` reads them from standard input
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
+    /// The whole result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: &CallArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let catalogue = Catalogue::read(shell.loaded);
+    let target = Target::of(&args.words)?;
+    let server = find(&catalogue, target.server)?.name();
+    if args.args.is_some() && !target.pairs.is_empty() {
+        bail!("give the arguments as KEY=VALUE or in `--args`, not both");
+    }
+    let connected = Connected::to(&[server], &catalogue, shell.loaded);
+    let result = call(args, &target, &connected).await;
+    connected.close().await;
+    let result = result?;
+    if args.json {
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&result)?)?;
+    } else {
+        show(&result, shell.output)?;
+    }
+    let failed = result.get("isError").and_then(Value::as_bool) == Some(true);
+    Ok(if failed {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// What is called.
+struct Target<'a> {
+    server: &'a str,
+    /// `server__tool`
+    full: String,
+    pairs: &'a [String],
+}
+
+impl<'a> Target<'a> {
+    fn of(words: &'a [String]) -> anyhow::Result<Self> {
+        match words {
+            [full, pairs @ ..] if full.contains("__") && !full.contains('=') => {
+                let (server, _) = full.split_once("__").unwrap_or_default();
+                let full = full.clone();
+                Ok(Self {
+                    server,
+                    full,
+                    pairs,
+                })
+            }
+            [server, tool, pairs @ ..] if !tool.contains('=') => Ok(Self {
+                server,
+                full: joined(server, tool),
+                pairs,
+            }),
+            [server, ..] => {
+                bail!("which tool of {server:?}? `deliberate servers tools {server}` lists them")
+            }
+            [] => bail!("which tool? deliberate servers call SERVER__TOOL"),
+        }
+    }
+}
+
+async fn call(
+    args: &CallArgs,
+    target: &Target<'_>,
+    connected: &Connected,
+) -> anyhow::Result<Value> {
+    let arguments = match args.args.as_deref() {
+        Some("-") => arguments::from_json(&io::read_to_string(io::stdin().lock())?)?,
+        Some(text) => arguments::from_json(text)?,
+        None if target.pairs.is_empty() => Value::Object(serde_json::Map::new()),
+        None => {
+            let look = connected.gateway.look(target.server).await;
+            let tools = look.map_err(|error| explained(&error))?.tools;
+            let found = tools.iter().find(|it| it.full == target.full);
+            let schema = found.map_or(&Value::Null, |it| &it.input_schema);
+            arguments::from_pairs(target.pairs, schema)?
+        }
+    };
+    let cancelled = CancellationToken::new();
+    let options = CallOptions {
+        cancelled: cancelled.clone(),
+        progress: Some(Arc::new(|progress| tell(&progress))),
+        ..CallOptions::default()
+    };
+    let running = connected.gateway.call(&target.full, arguments, options);
+    tokio::pin!(running);
+    let enough = stopped()?;
+    let result = tokio::select! {
+        result = &mut running => result,
+        () = enough => {
+            cancelled.cancel();
+            // It ends by itself once the server has been told.
+            match tokio::time::timeout(LAST_WORDS, running).await {
+                Ok(result) => result,
+                Err(_) => bail!("the call was cancelled; the server has not said so"),
+            }
+        }
+    };
+    result.map_err(|error| explained(&error))
+}
+
+/// A line on standard error for each piece of news.
+fn tell(progress: &Progress) {
+    let total = progress
+        .total
+        .map_or_else(String::new, |total| format!(" of {total}"));
+    let message = progress.message.as_deref().unwrap_or_default();
+    let line = format!("{}{total} {}", progress.done, one_line(message, 200));
+    // Who does not read it does not miss it.
+    drop(writeln!(io::stderr(), "{}", line.trim_end()));
+}
+
+/// What the tool said, for people.
+fn show(result: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
+    let result = ToolResult::from_value(result);
+    let text = match &result.structured {
+        Some(structured) if result.parts.is_empty() => serde_json::to_string_pretty(structured)?,
+        _ => result.text(),
+    };
+    if !text.is_empty() {
+        writeln!(output, "{}", harmless(&text))?;
+    }
+    Ok(())
+}

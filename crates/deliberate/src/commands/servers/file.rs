@@ -1,0 +1,119 @@
+//! The file of servers that these commands write. Whatever else is in it stays.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+
+use crate::{commands::setup::write::Target, config::Settings, servers::plain};
+
+/// The file as it was read, to be changed and written again.
+pub(super) struct ServersFile {
+    target: Target,
+    root: Map<String, Value>,
+    /// Under which the servers are.
+    key: &'static str,
+    /// Held until the file is written: what two commands add at once must both be in it.
+    _held: File,
+}
+
+impl ServersFile {
+    /// Reads the file that is set. One that is not there is empty.
+    pub(super) fn open(settings: &Settings) -> anyhow::Result<Self> {
+        let path = settings.gateway.servers_file.as_deref().context(
+            "this user has no configuration directory to keep servers in; set `gateway.servers_file`",
+        )?;
+        let held = hold(path).with_context(|| format!("{} can't be held", path.display()))?;
+        let target = Target::read(path)?;
+        let shown = target.path().display();
+        let text = target
+            .text()
+            .with_context(|| format!("{shown} is not valid UTF-8"))?;
+        let root = if text.trim().is_empty() {
+            Map::new()
+        } else {
+            parse(text).with_context(|| format!("{shown} can't be changed"))?
+        };
+        let typed = root.contains_key("servers") && !root.contains_key("mcpServers");
+        let key = if typed { "servers" } else { "mcpServers" };
+        if root.get(key).is_some_and(|servers| !servers.is_object()) {
+            bail!("{shown} can't be changed: `{key}` in it is no object");
+        }
+        Ok(Self {
+            target,
+            root,
+            key,
+            _held: held,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.target.path()
+    }
+
+    /// Whether it has a server of that name, usable or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let servers = self.root.get(self.key).and_then(Value::as_object);
+        servers.is_some_and(|servers| servers.contains_key(name))
+    }
+
+    /// Puts a server in, in place of one of the same name.
+    pub(super) fn put(&mut self, name: &str, fields: Map<String, Value>) {
+        let servers = self
+            .root
+            .entry(self.key)
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(servers) = servers {
+            servers.insert(name.to_owned(), Value::Object(fields));
+        }
+    }
+
+    /// Takes a server out. The others keep their order.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some(Value::Object(servers)) = self.root.get_mut(self.key) {
+            servers.shift_remove(name);
+        }
+    }
+
+    pub(super) fn write(&self) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(&self.root)?;
+        self.target.write_own(&format!("{text}\n"))
+    }
+}
+
+/// Waits until no other command changes the file. Its folder is what is held, because the file
+/// itself is replaced.
+#[cfg(unix)]
+fn hold(path: &Path) -> std::io::Result<File> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let folder = File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+/// The same where folders can't be held: a file beside it is.
+#[cfg(not(unix))]
+fn hold(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = File::create(path.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+fn parse(text: &str) -> anyhow::Result<Map<String, Value>> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(root)) => Ok(root),
+        Ok(_) => bail!("it is no JSON object"),
+        Err(_) if serde_json::from_str::<Value>(&plain(text)).is_ok() => bail!(
+            "it has comments or trailing commas, which would be lost; change it by hand, or take \
+             them out"
+        ),
+        Err(error) => bail!("line {} is not JSON", error.line()),
+    }
+}

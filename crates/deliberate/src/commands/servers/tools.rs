@@ -1,0 +1,102 @@
+//! `deliberate servers tools`.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use deliberate_gateway::Standing;
+
+use super::{Connected, explained, find};
+use crate::{
+    commands::{
+        Shell,
+        table::{harmless, one_line, table},
+    },
+    servers::Catalogue,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct ToolsArgs {
+    /// The server
+    name: String,
+    /// What this tool takes, as JSON Schema
+    #[arg(long, value_name = "TOOL", conflicts_with = "json")]
+    schema: Option<String>,
+    /// As JSON, with the whole definitions
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+    let catalogue = Catalogue::read(shell.loaded);
+    let name = find(&catalogue, &args.name)?.name();
+    let connected = Connected::to(&[name], &catalogue, shell.loaded);
+    let look = connected.gateway.look(name).await;
+    connected.close().await;
+    let look = look.map_err(|error| explained(&error))?;
+    let tools = look.tools;
+    if let Some(tool) = &args.schema {
+        let found = tools.iter().find(|it| it.name == *tool || it.full == *tool);
+        let Some(found) = found else {
+            let names = tools.iter().map(|it| it.name.as_str());
+            match deliberate_core::nearest(tool, names) {
+                Some(nearest) => bail!("{name:?} has no tool {tool:?}; did you mean {nearest:?}?"),
+                None => bail!("{name:?} has no tool {tool:?}"),
+            }
+        };
+        let text = serde_json::to_string_pretty(&found.input_schema)?;
+        writeln!(shell.output, "{}", harmless(&text))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.json {
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&tools)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = table(&["tool", "standing", "exposed", "what it does"]);
+    for it in &tools {
+        let exposed = if it.exposed { "yes" } else { "–" };
+        rows.add_row([
+            one_line(&it.name, 128),
+            word(&it.standing).to_owned(),
+            exposed.to_owned(),
+            one_line(&it.description, 100),
+        ]);
+    }
+    writeln!(shell.output, "{rows}")?;
+    if look.left_out > 0 {
+        let left_out = look.left_out;
+        writeln!(
+            shell.output,
+            "\n{left_out} more are left out by `only` and `except`."
+        )?;
+    }
+    for warning in &look.warnings {
+        writeln!(shell.output, "\nwarning: {}", one_line(warning, 300))?;
+    }
+    if tools.iter().any(|it| needs_approval(&it.standing)) {
+        writeln!(
+            shell.output,
+            "\nWhat has changed or is flagged can't be used; \
+             `deliberate servers approve {name}` shows why and allows it."
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a tool is held back until someone allows it.
+pub(super) fn needs_approval(standing: &Standing) -> bool {
+    matches!(
+        standing,
+        Standing::Changed { .. } | Standing::Flagged | Standing::Unsure
+    )
+}
+
+fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Fine => "fine",
+        Standing::New => "new",
+        Standing::Changed { .. } => "CHANGED",
+        Standing::Flagged => "FLAGGED",
+        Standing::Unsure => "UNSURE",
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether an entry is this program itself. As a server of its own it would start itself, and that
+//! one itself, without end; clients that know it list it among the others.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use url::{Host, Url};
+
+use crate::config::environment::Environment;
+
+/// What is wrong with such an entry in a place where somebody wrote it for this program.
+pub(crate) const WITHOUT_END: &str = "starts this program, which would start itself again, \
+     without end; leave it out, or give it a `--config` of its own";
+
+const OUR_NAME: &str = "deliberate";
+
+/// Where it serves when nothing else is set.
+const USUAL_PORT: u16 = 8484;
+
+/// Programs that start the one their arguments name.
+const RUNNERS: &[&str] = &[
+    "npx", "npm", "pnpm", "yarn", "bunx", "bun", "uvx", "uv", "pipx", "cargo", "env", "cmd", "sh",
+    "bash", "zsh", "nice", "sudo", "docker", "podman",
+];
+
+/// Words of theirs that are not yet what they start.
+const WORDS: &[&str] = &["run", "exec", "dlx", "tool", "x", "/c", "/C"];
+
+/// Whether its command is this program, directly or by a runner such as `npx`.
+pub(crate) fn is_started_by(fields: &Map<String, Value>, environment: &Environment) -> bool {
+    let Some(command) = fields.get("command").and_then(Value::as_str) else {
+        return false;
+    };
+    if is_our_name(command) || is_our_file(command, environment) {
+        return true;
+    }
+    let Some(runner) = stem(command).filter(|it| RUNNERS.contains(&it.as_str())) else {
+        return false;
+    };
+    let args = fields.get("args").and_then(Value::as_array);
+    let texts = args.into_iter().flatten().filter_map(Value::as_str);
+    // A shell gets the whole line as one argument.
+    let mut named = texts
+        .flat_map(str::split_whitespace)
+        .filter(|word| !word.starts_with('-') && (is_our_name(word) || !word.contains('=')))
+        .filter(|word| !WORDS.contains(word));
+    if matches!(runner.as_str(), "docker" | "podman") {
+        return named.any(is_our_name);
+    }
+    let first = named.next();
+    first.is_some_and(|word| {
+        is_our_name(word) || (RUNNERS.contains(&word) && named.next().is_some_and(is_our_name))
+    })
+}
+
+/// Whether its address is where this program serves.
+pub(crate) fn is_reached_by(fields: &Map<String, Value>, listen: Option<SocketAddr>) -> bool {
+    let url = ["url", "serverUrl", "httpUrl"].iter().find_map(|name| {
+        let text = fields.get(*name)?.as_str()?;
+        Url::parse(text).ok()
+    });
+    let Some(url) = url else {
+        return false;
+    };
+    let here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback() || listened(listen, address.into()),
+        Some(Host::Ipv6(address)) => address.is_loopback() || listened(listen, address.into()),
+        None => false,
+    };
+    let port = listen.map_or(USUAL_PORT, |listen| listen.port());
+    here && url.port_or_known_default() == Some(port)
+}
+
+fn listened(listen: Option<SocketAddr>, address: std::net::IpAddr) -> bool {
+    listen.is_some_and(|listen| listen.ip() == address)
+}
+
+/// Whether it runs with settings of its own, in which other servers may be listed.
+pub(crate) fn has_other_settings(fields: &Map<String, Value>) -> bool {
+    let args = fields.get("args").and_then(Value::as_array);
+    let by_flag = args.into_iter().flatten().any(|arg| {
+        let arg = arg.as_str().unwrap_or_default();
+        arg == "--config" || arg.starts_with("--config=")
+    });
+    let env = fields.get("env").and_then(Value::as_object);
+    by_flag || env.is_some_and(|env| env.contains_key("DELIBERATE_CONFIG"))
+}
+
+/// `deliberate`, `/usr/bin/deliberate`, `deliberate.exe`, `deliberate@1.2`, `@who/deliberate`,
+/// `deliberate==1.2`, `ghcr.io/who/deliberate:latest`.
+fn is_our_name(word: &str) -> bool {
+    let last = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let name = last.split(['@', ':', '=', '>', '<', '~', '[']).next();
+    let name = name.unwrap_or(last).to_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    name == OUR_NAME
+}
+
+fn stem(command: &str) -> Option<String> {
+    let last = command.rsplit(['/', '\\']).next()?;
+    let stem = Path::new(last).file_stem()?.to_str()?;
+    Some(stem.to_lowercase())
+}
+
+/// Whether the command is the file that runs now, under whatever name.
+fn is_our_file(command: &str, environment: &Environment) -> bool {
+    let Some(ours) = std::env::current_exe()
+        .and_then(|it| it.canonicalize())
+        .ok()
+    else {
+        return false;
+    };
+    let is_it = |path: PathBuf| path.canonicalize().is_ok_and(|real| real == ours);
+    if command.contains(['/', '\\']) {
+        return is_it(PathBuf::from(command));
+    }
+    let search = environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(search).any(|folder| is_it(folder.join(command)))
+}

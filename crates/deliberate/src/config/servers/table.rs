@@ -1,0 +1,183 @@
+//! The `[servers.NAME]` tables of the settings file: from TOML, with the line of every field, to
+//! servers that can be used, or to sentences about what is wrong.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use deliberate_adapter::config::{Mistake, expand, read_servers};
+use deliberate_gateway::GatewayServer;
+use serde_json::{Map, Number, Value};
+use toml::de::{DeTable, DeValue};
+
+use super::fields::{Wrong, wrong_fields};
+use super::{TableServer, ourselves};
+use crate::config::environment::Environment;
+use crate::config::error::ConfigError;
+use crate::config::origin::Origin;
+use crate::config::value;
+
+/// A table as it stands in the file. Holds keys as text, hence no `Debug`.
+pub(in crate::config) struct InFile {
+    name: String,
+    /// Where its name stands.
+    pub(in crate::config) origin: Origin,
+    fields: Map<String, Value>,
+    /// Where each field stands.
+    places: BTreeMap<String, Origin>,
+}
+
+/// Takes the tables out of the file.
+pub(in crate::config) fn take(
+    servers: &DeTable<'_>,
+    place: &dyn Fn(&Range<usize>) -> Origin,
+) -> (Vec<InFile>, Vec<ConfigError>) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for (name, value) in servers {
+        let mut server = InFile {
+            name: name.get_ref().clone().into_owned(),
+            origin: place(&name.span()),
+            fields: Map::new(),
+            places: BTreeMap::new(),
+        };
+        let DeValue::Table(fields) = value.get_ref() else {
+            let what = "takes a table with `command` or `url`";
+            errors.push(server.mistake("", what));
+            continue;
+        };
+        for (field, value) in fields {
+            let at = place(&field.span());
+            let field = field.get_ref().clone().into_owned();
+            match as_json(value.get_ref()) {
+                Some(value) => {
+                    server.fields.insert(field.clone(), value);
+                }
+                None => errors.push(ConfigError::Server {
+                    key: format!("servers.{}.{field}", server.name),
+                    place: at.clone(),
+                    what: "takes no date and no number that is not finite".to_owned(),
+                }),
+            }
+            server.places.insert(field, at);
+        }
+        found.push(server);
+    }
+    (found, errors)
+}
+
+/// Checks them all and puts variables in.
+pub(in crate::config) fn read(
+    tables: Vec<InFile>,
+    environment: &Environment,
+) -> (Vec<TableServer>, Vec<ConfigError>) {
+    let (mut servers, mut errors) = (Vec::new(), Vec::new());
+    for table in tables {
+        match table.read(environment) {
+            Ok(server) => servers.push(server),
+            Err(found) => errors.extend(found),
+        }
+    }
+    (servers, errors)
+}
+
+impl InFile {
+    fn read(mut self, environment: &Environment) -> Result<TableServer, Vec<ConfigError>> {
+        let wrong: Vec<ConfigError> = wrong_fields(&self.fields)
+            .into_iter()
+            .map(|wrong| match wrong.what {
+                Wrong::Unknown(nearest) => ConfigError::UnknownKey {
+                    key: format!("servers.{}.{}", self.name, wrong.field),
+                    place: self.place_of(&wrong.field),
+                    nearest: nearest.map(|it| format!("servers.{}.{it}", self.name)),
+                },
+                Wrong::Takes(what) => self.mistake(&wrong.field, &what),
+            })
+            .collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        if ourselves::is_started_by(&self.fields, environment)
+            && !ourselves::has_other_settings(&self.fields)
+        {
+            return Err(vec![self.mistake("", ourselves::WITHOUT_END)]);
+        }
+        let variables = |name: &str| environment.get(name).map(str::to_owned);
+        if let Some(Value::String(folder)) = self.fields.get_mut("cwd") {
+            let place = format!("servers.{}.cwd", self.name);
+            let mut mistakes = Vec::new();
+            let text = expand(folder, &place, &variables, &mut mistakes);
+            if !mistakes.is_empty() {
+                return Err(self.mistakes(mistakes));
+            }
+            let full = value::path(&text, &self.origin, environment);
+            *folder = full.to_string_lossy().into_owned();
+        }
+        let one = Map::from_iter([(self.name.clone(), Value::Object(self.fields.clone()))]);
+        let listed = read_servers(&one, &variables).and_then(|mut listed| {
+            let listed = listed.pop();
+            if let Some(listed) = &listed {
+                GatewayServer::from_listed(listed.clone())?;
+            }
+            Ok(listed)
+        });
+        match listed {
+            Ok(Some(listed)) => Ok(TableServer {
+                listed,
+                fields: self.fields,
+                origin: self.origin,
+            }),
+            Ok(None) => Err(Vec::new()),
+            Err(error) => Err(self.mistakes(error.mistakes)),
+        }
+    }
+
+    fn mistakes(&self, mistakes: Vec<Mistake>) -> Vec<ConfigError> {
+        let start = format!("servers.{}.", self.name);
+        let mistakes = mistakes.into_iter().map(|mistake| {
+            let field = mistake.place.strip_prefix(&start);
+            ConfigError::Server {
+                place: self.place_of(field.unwrap_or_default()),
+                key: mistake.place,
+                what: mistake.what,
+            }
+        });
+        mistakes.collect()
+    }
+
+    fn mistake(&self, field: &str, what: &str) -> ConfigError {
+        let dot = if field.is_empty() { "" } else { "." };
+        ConfigError::Server {
+            key: format!("servers.{}{dot}{field}", self.name),
+            place: self.place_of(field),
+            what: what.to_owned(),
+        }
+    }
+
+    fn place_of(&self, field: &str) -> Origin {
+        self.places.get(field).unwrap_or(&self.origin).clone()
+    }
+}
+
+/// The same in JSON; `None` for what JSON has no word for.
+fn as_json(value: &DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(text) => Value::String(text.clone().into_owned()),
+        DeValue::Integer(number) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
+            Value::Number(number.into())
+        }
+        DeValue::Float(number) => Value::Number(Number::from_f64(number.as_str().parse().ok()?)?),
+        DeValue::Boolean(flag) => Value::Bool(*flag),
+        DeValue::Datetime(_) => return None,
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| as_json(item.get_ref()));
+            Value::Array(items.collect::<Option<_>>()?)
+        }
+        DeValue::Table(table) => {
+            let members = table.iter().map(|(name, value)| {
+                let name = name.get_ref().clone().into_owned();
+                Some((name, as_json(value.get_ref())?))
+            });
+            Value::Object(members.collect::<Option<_>>()?)
+        }
+    })
+}

@@ -1,0 +1,106 @@
+//! The `[servers.NAME]` tables of the settings file.
+
+use deliberate_adapter::config::Reach;
+use insta::assert_snapshot;
+
+use super::*;
+use crate::config::servers::TableServer;
+
+fn only(loaded: &Loaded) -> &TableServer {
+    let [server] = loaded.servers.as_slice() else {
+        panic!("{:?}", loaded.servers);
+    };
+    server
+}
+
+#[test]
+fn a_table_is_a_server_with_its_line() {
+    let user = User::new().variable("TOKEN", KEY).file(
+        "model = \"x\"\n\n[servers.files]\ncommand = \"run\"\nargs = [\"a\", \"${TOKEN}\"]\ncwd = \"sub\"\n\
+         answer_ms = 0x10\nenv = { A = \"${TOKEN}\", B = 1 }\nexpose = \"all\"\n\n[log]\nlevel = \"debug\"\n",
+    );
+    let loaded = user.loaded();
+    let server = only(&loaded);
+    let file = user.path("config/deliberate/config.toml");
+    assert_eq!(server.origin, file_origin(&file, 3));
+    let Reach::Stdio(stdio) = &server.listed.config.reach else {
+        panic!("{server:?}");
+    };
+    assert_eq!(stdio.args, ["a", KEY]);
+    assert_eq!(stdio.cwd, Some(user.path("config/deliberate/sub")));
+    assert_eq!(stdio.env["A"].expose_secret(), KEY);
+    assert_eq!(server.listed.config.limits.answer.as_millis(), 16);
+    assert!(!format!("{loaded:?}").contains(KEY));
+    assert_eq!(entry(&loaded, "log.level").shown_value, "debug");
+}
+
+#[test]
+fn all_mistakes_in_servers_are_named_with_their_lines() {
+    assert_snapshot!(
+        User::new().file(
+            "[servers.files]\ncomand = \"run\"\nargs = \"sk-secret\"\n\n\
+             [servers.none]\n\n\
+             [servers.both]\ncommand = \"a\"\nurl = \"https://a\"\n\n\
+             [servers.\"a b\"]\ncommand = \"run\"\n\n\
+             [servers.net]\nurl = \"https://me:sk-secret@a\"\nheaders = { Host = \"sk-secret\" }\n\n\
+             [servers.unset]\nurl = \"https://a\"\nheaders = { K = \"Bearer ${NOWHERE}\" }\n\n\
+             [servers.old]\ncommand = \"run\"\nenv = { since = 2020-01-01 }\n\n\
+             [servers.me]\ncommand = \"deliberate\"\nargs = [\"serve\"]\n\n\
+             [servers]\nbare = 3\n\n[log]\nlevle = \"x\"\n"
+        ).complaint(),
+        @r#"
+        12 mistakes in the settings:
+          unknown key `servers.files.comand` in DIR/config/deliberate/config.toml:2; did you mean `servers.files.command`?
+          DIR/config/deliberate/config.toml:3: `servers.files.args`: takes a list of texts
+          DIR/config/deliberate/config.toml:5: `servers.none`: needs `command` (a program to start) or `url` (a server to reach)
+          DIR/config/deliberate/config.toml:7: `servers.both`: has both `command` and `url`; a server has one of them
+          DIR/config/deliberate/config.toml:11: `servers.a b`: a name has 1 to 32 letters, digits, `-` and `_`, no two `_` in a row
+          DIR/config/deliberate/config.toml:15: `servers.net.url`: must hold no password; put it into `headers`
+          DIR/config/deliberate/config.toml:16: `servers.net.headers`: "Host" is set by the protocol
+          DIR/config/deliberate/config.toml:20: `servers.unset.headers`: the variable NOWHERE is not set; set it, or write ${NOWHERE:-} for nothing
+          DIR/config/deliberate/config.toml:24: `servers.old.env`: takes no date and no number that is not finite
+          DIR/config/deliberate/config.toml:26: `servers.me`: starts this program, which would start itself again, without end; leave it out, or give it a `--config` of its own
+          DIR/config/deliberate/config.toml:31: `servers.bare`: takes a table with `command` or `url`
+          unknown key `log.levle` in DIR/config/deliberate/config.toml:34; did you mean `log.level`?
+        "#
+    );
+}
+
+#[test]
+fn this_program_with_settings_of_its_own_is_a_server_like_others() {
+    let user = User::new().file(
+        "[servers.other]\ncommand = \"deliberate\"\nargs = [\"--config\", \"other.toml\", \"serve\"]\n",
+    );
+    assert_eq!(only(&user.loaded()).listed.config.name, "other");
+}
+
+#[test]
+fn a_broken_header_makes_no_servers_of_what_follows() {
+    let complaint = User::new()
+        .file("[servers.a\ncommand = \"x\"\n")
+        .complaint();
+    assert!(!complaint.contains("needs"), "{complaint}");
+}
+
+#[test]
+fn the_file_of_servers_lies_beside_the_settings() {
+    let user = User::new();
+    let gateway = user.loaded().settings.gateway;
+    let usual = user.path("config/deliberate/servers.json");
+    assert_eq!(gateway.servers_file, Some(usual));
+    assert!(gateway.import.is_empty());
+    let user =
+        user.file("[gateway]\nservers_file = \"mine.json\"\nimport = [\"~/a.json\", \"b.json\"]\n");
+    let gateway = user.loaded().settings.gateway;
+    assert_eq!(
+        gateway.servers_file,
+        Some(user.path("config/deliberate/mine.json"))
+    );
+    assert_eq!(
+        gateway.import,
+        [
+            user.path("home/a.json"),
+            user.path("config/deliberate/b.json")
+        ]
+    );
+}

@@ -1,0 +1,307 @@
+//! `deliberate servers add` and `remove`: the file they write, and those they leave alone.
+
+use serde_json::json;
+
+use super::{CLAUDE, CURSOR, importing, list, names, ours, settings, went_well, write};
+use crate::support::Place;
+
+#[tokio::test]
+async fn a_server_is_added_listed_and_removed_again() {
+    let place = Place::new();
+    settings(&place, "");
+    write(
+        &place.path("config/deliberate/servers.json"),
+        r#"{"note": "mine", "mcpServers": {"old": {"command": "x", "alwaysAllow": ["y"], "z": 1.50}}, "last": [1]}"#,
+    );
+    let ran = place
+        .run(&[
+            "servers",
+            "add",
+            "files",
+            "--env",
+            "KEY=sk-typed",
+            "--env",
+            "OTHER=${PATH}",
+            "--pass-env",
+            "LANG",
+            "--cwd",
+            "sub",
+            "--expose",
+            "read_*",
+            "--expose",
+            "list",
+            "--description",
+            "Papers",
+            "--",
+            "npx",
+            "-y",
+            "server",
+            "--flag",
+        ])
+        .await;
+    went_well(&ran);
+    assert!(
+        ran.stdout.contains("deliberate servers test files"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        ours(&place),
+        json!({
+            "note": "mine",
+            "mcpServers": {
+                "old": { "command": "x", "alwaysAllow": ["y"], "z": 1.50 },
+                "files": {
+                    "command": "npx", "args": ["-y", "server", "--flag"],
+                    "env": { "KEY": "sk-typed", "OTHER": "${PATH}" }, "pass_env": ["LANG"],
+                    "cwd": place.path("work/sub").canonicalize().unwrap_or(place.path("work/sub")),
+                    "description": "Papers", "expose": ["read_*", "list"],
+                },
+            },
+            "last": [1],
+        })
+    );
+    let again = place
+        .run(&["servers", "add", "files", "https://example.org/mcp"])
+        .await;
+    assert_eq!(again.code, Some(2));
+    assert!(again.stderr.contains("--force"), "{}", again.stderr);
+    let forced = place
+        .run(&[
+            "servers",
+            "add",
+            "files",
+            "https://example.org/mcp",
+            "--type",
+            "sse",
+            "--header",
+            "X-Key: ${NOT_SET}",
+            "--expose",
+            "all",
+            "--force",
+        ])
+        .await;
+    went_well(&forced);
+    assert!(
+        forced.stdout.contains("NOT_SET is not set here"),
+        "{}",
+        forced.stdout
+    );
+    assert_eq!(
+        ours(&place)["mcpServers"]["files"],
+        json!({
+            "type": "sse", "url": "https://example.org/mcp", "headers": { "X-Key": "${NOT_SET}" }, "expose": "all",
+        })
+    );
+    went_well(&place.run(&["servers", "remove", "files"]).await);
+    let left = ours(&place);
+    assert_eq!(names(&list(&place).await), ["old"]);
+    assert_eq!(left["mcpServers"]["old"]["alwaysAllow"], json!(["y"]));
+    assert_eq!(
+        left.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["note", "mcpServers", "last"]
+    );
+    let gone = place.run(&["servers", "remove", "olt"]).await;
+    assert_eq!(gone.code, Some(2));
+    assert!(
+        gone.stderr.contains("did you mean \"old\"?"),
+        "{}",
+        gone.stderr
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let file = place.path("config/deliberate/servers.json");
+    let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    went_well(&place.run(&["servers", "add", "a", "--", "x"]).await);
+    assert_eq!(mode(), 0o600);
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    went_well(&place.run(&["servers", "add", "b", "--", "x"]).await);
+    assert_eq!(mode(), 0o600);
+    let folder = std::fs::read_dir(place.path("config/deliberate")).unwrap();
+    assert_eq!(folder.count(), 1, "nothing else is left behind");
+}
+
+#[tokio::test]
+async fn what_is_not_understood_is_not_added() {
+    let cases: [(&[&str], &str); 12] = [
+        (&[], "which name?"),
+        (&["a"], "what is \"a\"?"),
+        (&["a", "npx"], "deliberate servers add a -- npx"),
+        (&["a", "https://x", "--env", "A=1"], "for programs"),
+        (&["a", "--header", "K: V", "--", "x"], "for addresses"),
+        (&["a b", "--", "x"], "a name has 1 to 32"),
+        (&["a__b", "--", "x"], "a name has 1 to 32"),
+        (&["a", "ftp://x"], "must begin with http://"),
+        (&["a", "https://me:sk-secret@x"], "must hold no password"),
+        (
+            &["a", "https://x", "--header", "Host: sk-secret"],
+            "set by the protocol",
+        ),
+        (&["a", "--", "deliberate", "serve"], "without end"),
+        (&["a", "--env", "sk-secret", "--", "x"], "KEY=VALUE"),
+    ];
+    let place = Place::new();
+    for (arguments, told) in cases {
+        let ran = place.run(&[&["servers", "add"], arguments].concat()).await;
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}"
+        );
+        assert!(ran.stderr.contains(told), "{arguments:?}: {}", ran.stderr);
+    }
+    assert!(!place.path("config/deliberate/servers.json").exists());
+}
+
+#[tokio::test]
+async fn another_clients_servers_are_taken_over() {
+    let place = Place::new();
+    write(&place.path("work/claude.json"), CLAUDE);
+    write(&place.path("work/cursor.json"), CURSOR);
+    let ran = place
+        .run(&["servers", "add", "--from", "claude.json"])
+        .await;
+    went_well(&ran);
+    assert!(
+        ran.stdout
+            .contains("Left out \"deliberate\": it is this program"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .contains("deliberate servers test filesystem github"),
+        "{}",
+        ran.stdout
+    );
+    let ran = place
+        .run(&["servers", "add", "--from", "cursor.json"])
+        .await;
+    assert_eq!(ran.code, Some(1), "one of them can't be used: {ran:?}");
+    assert!(
+        ran.stdout.contains("Left \"filesystem\" as it is"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("Left out \"broken\": needs `command`"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains("sk-"), "{}", ran.stdout);
+    let kept = ours(&place);
+    assert_eq!(kept["mcpServers"]["filesystem"]["command"], "npx");
+    assert_eq!(
+        kept["mcpServers"]["github"]["env"]["GITHUB_TOKEN"],
+        "ghp_sk-claude"
+    );
+    let ran = place
+        .run(&[
+            "servers",
+            "add",
+            "--from",
+            "cursor.json",
+            "filesystem",
+            "--force",
+        ])
+        .await;
+    went_well(&ran);
+    assert_eq!(ours(&place)["mcpServers"]["filesystem"]["command"], "other");
+    let ran = place
+        .run(&["servers", "add", "--from", "cursor.json", "nobody"])
+        .await;
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("it has filesystem, linear"),
+        "{}",
+        ran.stderr
+    );
+    let ran = place
+        .run(&["servers", "add", "--from", "nowhere.json"])
+        .await;
+    assert!(
+        ran.stderr.contains("there is no file nowhere.json"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn what_is_written_elsewhere_is_left_to_its_writer() {
+    let place = importing();
+    let ran = place.run(&["servers", "remove", "linear"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("cursor.json") && ran.stderr.contains("gateway.import"),
+        "{}",
+        ran.stderr
+    );
+    settings(&place, "[servers.files]\ncommand = \"x\"\n");
+    for arguments in [
+        &["servers", "remove", "files"][..],
+        &["servers", "add", "files", "--", "y"],
+    ] {
+        let ran = place.run(arguments).await;
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains("config.toml:1"), "{}", ran.stderr);
+    }
+    assert_eq!(
+        std::fs::read_to_string(place.path("work/cursor.json")).unwrap(),
+        CURSOR
+    );
+}
+
+#[tokio::test]
+async fn a_file_with_comments_is_read_but_not_written() {
+    let place = Place::new();
+    settings(&place, "");
+    let file = place.path("config/deliberate/servers.json");
+    let text = "{\n  // mine\n  \"mcpServers\": { \"a\": { \"command\": \"x\" }, }\n}\n";
+    write(&file, text);
+    assert_eq!(names(&list(&place).await), ["a"]);
+    let ran = place.run(&["servers", "add", "b", "--", "y"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("comments"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+#[tokio::test]
+async fn a_client_is_taken_over_by_its_name() {
+    let place = Place::new();
+    let nothing = place.run(&["servers", "add", "--from", "cursor"]).await;
+    assert_eq!(nothing.code, Some(2));
+    assert!(
+        nothing.stderr.contains(".cursor/mcp.json"),
+        "{}",
+        nothing.stderr
+    );
+    std::fs::create_dir(place.path("home/.cursor")).unwrap();
+    write(&place.path("home/.cursor/mcp.json"), CURSOR);
+    went_well(
+        &place
+            .run(&["servers", "add", "--from", "cursor", "linear"])
+            .await,
+    );
+    assert_eq!(names(&list(&place).await), ["linear"]);
+}
+
+#[tokio::test]
+async fn servers_that_are_added_at_the_same_time_are_all_kept() {
+    let place = Place::new();
+    settings(&place, "");
+    let names = ["one", "two", "three", "four", "five", "six"];
+    let commands = names.map(|name| ["servers", "add", name, "--", "true"]);
+    let running = commands.iter().map(|command| place.run(command));
+    for ran in futures::future::join_all(running).await {
+        went_well(&ran);
+    }
+    let listed = place.run(&["servers", "list", "--json"]).await;
+    for name in names {
+        assert!(listed.stdout.contains(name), "{name}: {}", listed.stdout);
+    }
+}

@@ -1,0 +1,96 @@
+//! A server whose tools turn suspicious: what is held back, and how it is let through.
+
+use deliberate_testkit::upstream_program;
+use serde_json::Value;
+
+use super::{settings, went_well};
+use crate::support::Place;
+
+/// The settings with one server, which lists its tools with something hidden in one of them, or
+/// without.
+fn server(place: &Place, hidden: bool) {
+    let args = if hidden {
+        "'--fault', 'hidden-text'"
+    } else {
+        ""
+    };
+    let program = upstream_program().display();
+    settings(
+        place,
+        &format!("[servers.up]\ncommand = '{program}'\nargs = [{args}]\n"),
+    );
+}
+
+async fn standing(place: &Place, tool: &str) -> Value {
+    let tools = place.json(&["servers", "tools", "up", "--json"]).await;
+    let mut tools = tools.as_array().unwrap().iter();
+    let found = tools.find(|it| it["name"] == tool).unwrap();
+    found["standing"]["is"].clone()
+}
+
+#[tokio::test]
+async fn what_has_turned_suspicious_is_held_back_until_it_is_approved() {
+    let place = Place::new();
+    server(&place, false);
+    let echo = &["servers", "call", "up__echo", "text=hello"];
+    let ran = place.run(echo).await;
+    went_well(&ran);
+    assert_eq!(ran.stdout, "hello\n");
+    assert_eq!(standing(&place, "echo").await, "fine");
+
+    server(&place, true);
+    let now = standing(&place, "echo").await;
+    assert!(now == "flagged" || now == "changed", "{now}");
+    assert_eq!(standing(&place, "add").await, "fine");
+    let ran = place.run(echo).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains("deliberate servers approve up"),
+        "{}",
+        ran.stderr
+    );
+    let tested = place.run(&["servers", "test", "up"]).await;
+    assert_eq!(tested.code, Some(0));
+    assert!(tested.stdout.contains("1 held back"), "{}", tested.stdout);
+
+    let ran = place.run(&["servers", "approve", "up"]).await;
+    assert_eq!(ran.code, Some(2), "nobody is there to say yes");
+    assert!(
+        ran.stdout.contains("echo") && ran.stdout.contains("IMPORTANT"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("--yes"), "{}", ran.stderr);
+    assert!(
+        !ran.stdout.contains('\u{200b}'),
+        "what is hidden is not passed on"
+    );
+    assert_eq!(place.run(echo).await.code, Some(2));
+
+    let ran = place
+        .run(&["servers", "approve", "up", "add", "--yes"])
+        .await;
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.stdout, "\"add\" of \"up\" is not held back.\n");
+    let ran = place
+        .run(&["servers", "approve", "up", "echo", "--yes"])
+        .await;
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.ends_with("Approved: echo.\n"), "{}", ran.stdout);
+    went_well(&place.run(echo).await);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_there_is_not_approved() {
+    let place = Place::new();
+    server(&place, false);
+    let ran = place
+        .run(&["servers", "approve", "up", "ecko", "--yes"])
+        .await;
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("deliberate servers tools up"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,182 @@
+//! The commands that connect. The server at the other end is this program with settings of its own.
+
+use serde_json::Value;
+
+use super::{names, settings, went_well, write};
+use crate::support::{PROGRAM, Place, run_with};
+
+/// A place that has a server which works, one which ends at once, and one which is switched off.
+fn connected() -> Place {
+    let place = Place::new();
+    let guest = place.path("work/guest.toml");
+    write(
+        &guest,
+        "[database]\npath = \"guest.db\"\n[tools]\nsets = [\"reasoning\"]\n",
+    );
+    settings(
+        &place,
+        &format!(
+            "[servers.guest]\ncommand = {PROGRAM:?}\nargs = [\"--config\", '{guest}', \"serve\"]\n\n\
+             [servers.broken]\ncommand = \"sh\"\nargs = [\"-c\", \"echo the reason >&2; exit 3\"]\n\
+             connect_ms = 20000\n\n\
+             [servers.off]\ncommand = {PROGRAM:?}\nargs = [\"--config\", '{guest}', \"serve\"]\n\
+             disabled = true\n",
+            guest = guest.display()
+        ),
+    );
+    place
+}
+
+#[tokio::test]
+async fn each_server_is_tested_and_one_that_fails_spoils_no_other() {
+    let place = connected();
+    let ran = place.run(&["servers", "test"]).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""), "{ran:?}");
+    let line = |start: &str| {
+        let mut lines = ran.stdout.lines();
+        lines.find(|line| line.starts_with(start)).unwrap()
+    };
+    let fine = line("ok     guest");
+    assert!(
+        fine.contains(concat!("deliberate ", env!("CARGO_PKG_VERSION"))),
+        "{fine}"
+    );
+    assert!(
+        fine.contains("protocol 20") && fine.contains(" tools,"),
+        "{fine}"
+    );
+    assert!(line("WRONG  broken").contains("broken"));
+    assert!(ran.stdout.contains("the reason"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(" off "), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn a_server_that_is_named_is_tested_even_if_it_is_switched_off() {
+    let place = connected();
+    let tested = place.json(&["servers", "test", "off", "--json"]).await;
+    let [off] = tested.as_array().unwrap().as_slice() else {
+        panic!("{tested}");
+    };
+    assert_eq!((&off["name"], &off["ok"]), (&"off".into(), &true.into()));
+    assert!(off["tools"].as_u64().unwrap() > 20, "{off}");
+    let ran = place.run(&["servers", "test", "broken", "--json"]).await;
+    assert_eq!(ran.code, Some(1));
+    let tested: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(
+        tested[0]["error"]["diagnosis"]
+            .as_str()
+            .unwrap()
+            .contains("the reason"),
+        "{tested}"
+    );
+}
+
+#[tokio::test]
+async fn tools_are_listed_with_what_each_takes() {
+    let place = connected();
+    let table = place.run(&["servers", "tools", "guest"]).await;
+    went_well(&table);
+    assert!(
+        table.stdout.contains("reasoning_sessions"),
+        "{}",
+        table.stdout
+    );
+    let schema = place
+        .json(&["servers", "tools", "guest", "--schema", "reasoning_search"])
+        .await;
+    assert!(schema["properties"].is_object(), "{schema}");
+    let all = place.json(&["servers", "tools", "guest", "--json"]).await;
+    assert!(
+        all[0]["name"].is_string() && all[0]["standing"].is_object(),
+        "{all}"
+    );
+    let ran = place
+        .run(&["servers", "tools", "guest", "--schema", "reasoning_serch"])
+        .await;
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("did you mean \"reasoning_search\"?"),
+        "{}",
+        ran.stderr
+    );
+    let ran = place.run(&["servers", "tools", "broken"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("the reason"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
+    let place = connected();
+    let ways: [&[&str]; 4] = [
+        &["guest__reasoning_search", "query=nothing there", "limit=3"],
+        &[
+            "guest",
+            "reasoning_search",
+            "query=nothing there",
+            "limit=3",
+        ],
+        &[
+            "guest__reasoning_search",
+            "--args",
+            r#"{"query": "nothing there", "limit": 3}"#,
+        ],
+        &["guest", "reasoning_search", "--args", "-"],
+    ];
+    for way in ways {
+        let mut command = place.command();
+        command.args(["servers", "call", "--json"]).args(way);
+        let ran = run_with(&mut command, r#"{"query": "nothing there"}"#).await;
+        assert_eq!(
+            (ran.code, ran.stderr.as_str()),
+            (Some(0), ""),
+            "{way:?} {ran:?}"
+        );
+        let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert!(result["structuredContent"].is_object(), "{result}");
+    }
+    let text = place
+        .run(&[
+            "servers",
+            "call",
+            "guest",
+            "reasoning_search",
+            "query=nothing there",
+        ])
+        .await;
+    went_well(&text);
+    assert!(!text.stdout.trim().is_empty() && !text.stdout.contains("structuredContent"));
+}
+
+#[tokio::test]
+async fn a_call_that_fails_is_told_by_the_exit_code() {
+    let place = connected();
+    let cases: [(&[&str], i32, &str); 6] = [
+        // The tool itself says no.
+        (
+            &["guest", "reasoning_get", "id=nobody-knows-this"],
+            1,
+            "nobody-knows-this",
+        ),
+        (&["guest"], 2, "deliberate servers tools guest"),
+        (&["guest", "a=b"], 2, "which tool"),
+        (&["guest__reasoning_get", "id"], 2, "KEY=VALUE"),
+        (&["guest__reasoning_get", "--args", "[1]"], 2, "JSON object"),
+        (&["broken__x"], 2, "broken"),
+    ];
+    for (arguments, code, told) in cases {
+        let ran = place.run(&[&["servers", "call"], arguments].concat()).await;
+        assert_eq!(ran.code, Some(code), "{arguments:?} {ran:?}");
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains(told), "{arguments:?} {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_nothing_to_approve_is_left_as_it_is() {
+    let place = connected();
+    let ran = place.run(&["servers", "approve", "guest"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("Nothing of \"guest\" is held back"));
+    let list = place.json(&["servers", "list", "--json"]).await;
+    assert_eq!(names(&list), ["guest", "broken", "off"]);
+}

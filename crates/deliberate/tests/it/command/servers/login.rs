@@ -1,0 +1,349 @@
+//! Logging in to a server and out of it: what is kept, who may read it, and that nobody is told.
+
+use std::{process::Stdio, time::Duration};
+
+use deliberate_testkit::http::{RawHttp, RawResponse};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
+    time::timeout,
+};
+use url::Url;
+
+use super::{
+    guarded::{Guarded, HUSH},
+    settings, went_well,
+};
+use crate::support::{Place, Ran, end, serve, terminate};
+
+/// Longer than anything takes on a busy machine; only a hang exceeds it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+async fn guarded() -> (Place, Guarded) {
+    written("").await
+}
+
+/// A place whose settings have the server, with this beside its address.
+async fn written(more: &str) -> (Place, Guarded) {
+    let (place, server) = (Place::new(), Guarded::start().await);
+    settings(&place, &server.written(more));
+    (place, server)
+}
+
+async fn get(url: &Url) -> RawResponse {
+    let host = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
+    let mut http = RawHttp::connect(host.parse().unwrap()).await.unwrap();
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    http.request("GET", &path, &[], "").await.unwrap()
+}
+
+/// What a browser does with an address.
+async fn browse(page: &Url) -> RawResponse {
+    let sent_back = get(page).await;
+    assert_eq!(sent_back.status, 302);
+    get(&Url::parse(&sent_back.headers["location"]).unwrap()).await
+}
+
+/// Starts to log in, up to where a page is shown; what is done with the page is up to the test.
+struct LoggingIn {
+    child: tokio::process::Child,
+    lines: BufReader<tokio::process::ChildStdout>,
+    shown: String,
+    page: Url,
+}
+
+impl LoggingIn {
+    /// With a log of all there is to tell.
+    async fn start(place: &Place) -> Self {
+        let mut command = place.command();
+        command
+            .args(["--log-level", "trace"])
+            .args(["servers", "login", "guarded", "--no-browser"])
+            .env("DELIBERATE_LOG_CONTENT", "on")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut shown = String::new();
+        let page = loop {
+            let mut line = String::new();
+            let read = timeout(PATIENCE, lines.read_line(&mut line));
+            assert_ne!(read.await.unwrap().unwrap(), 0, "no page: {shown}");
+            shown.push_str(&line);
+            if line.trim().starts_with("http") {
+                break Url::parse(line.trim()).unwrap();
+            }
+        };
+        Self {
+            child,
+            lines,
+            shown,
+            page,
+        }
+    }
+
+    async fn end(mut self) -> Ran {
+        let rest = self.lines.read_to_string(&mut self.shown);
+        timeout(PATIENCE, rest).await.unwrap().unwrap();
+        let output = timeout(PATIENCE, self.child.wait_with_output()).await;
+        let output = output.unwrap().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: self.shown,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+async fn log_in(place: &Place) -> Ran {
+    let logging_in = LoggingIn::start(place).await;
+    let back = browse(&logging_in.page).await;
+    assert_eq!(back.status, 200);
+    logging_in.end().await
+}
+
+async fn greet(place: &Place) -> Ran {
+    let ran = place.run(&["servers", "call", "guarded__greet"]).await;
+    assert_tells_nothing(&ran);
+    ran
+}
+
+fn assert_tells_nothing(ran: &Ran) {
+    assert!(!ran.stdout.contains(HUSH), "{}", ran.stdout);
+    assert!(!ran.stderr.contains(HUSH), "{}", ran.stderr);
+}
+
+fn assert_refused(ran: &Ran, told: &str) {
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_tells_nothing(ran);
+}
+
+fn kept(place: &Place) -> std::path::PathBuf {
+    place.path("data/deliberate/logins/guarded.json")
+}
+
+#[tokio::test]
+async fn who_has_logged_in_is_let_in_until_they_log_out() {
+    let (place, server) = guarded().await;
+    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
+    let ran = place.run(&["servers", "test", "--json"]).await;
+    let tested: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let hint = tested[0]["error"]["hint"].as_str().unwrap();
+    assert!(hint.contains("deliberate servers login guarded"), "{hint}");
+
+    let ran = log_in(&place).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("Logged in to \"guarded\""), "{ran:?}");
+    assert!(ran.stdout.contains("deliberate servers test guarded"));
+    assert_tells_nothing(&ran);
+
+    let ran = greet(&place).await;
+    went_well(&ran);
+    assert_eq!(ran.stdout, "hello, you\n");
+    let ran = place.run(&["servers", "test"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("1 tool,"), "{}", ran.stdout);
+    assert_tells_nothing(&ran);
+    assert_eq!(server.mind().grants, ["authorization_code"]);
+
+    let ran = place.run(&["servers", "logout", "guarded"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("Logged out of \"guarded\""), "{ran:?}");
+    assert!(!kept(&place).exists());
+    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
+    let ran = place.run(&["servers", "logout", "guarded"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("Nobody was logged in"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_tokens_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (place, _server) = guarded().await;
+    log_in(&place).await;
+    let mode = |path: &std::path::Path| {
+        let about = std::fs::metadata(path).unwrap();
+        about.permissions().mode() & 0o777
+    };
+    let file = kept(&place);
+    let folder = file.parent().unwrap();
+    assert_eq!((mode(folder), mode(&file)), (0o700, 0o600));
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
+    assert!(std::fs::read_to_string(&file).unwrap().contains(HUSH));
+}
+
+#[tokio::test]
+async fn a_token_that_has_ended_is_renewed_and_the_next_is_kept() {
+    let (place, server) = guarded().await;
+    server.mind().lasts = 0;
+    log_in(&place).await;
+    server.mind().lasts = 3600;
+    for _ in 0..2 {
+        went_well(&greet(&place).await);
+    }
+    let both = ["authorization_code", "refresh_token"];
+    assert_eq!(server.mind().grants, both, "the renewed one is kept");
+    // What the server no longer takes is renewed too, and what can't be needs a person again.
+    server.mind().good = None;
+    went_well(&greet(&place).await);
+    assert_eq!(server.mind().grants.len(), 3);
+    std::fs::write(kept(&place), "rubbish").unwrap();
+    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
+    assert_eq!(log_in(&place).await.code, Some(0));
+    went_well(&greet(&place).await);
+}
+
+#[tokio::test]
+async fn a_server_that_runs_already_uses_the_login_at_once() {
+    let (place, _server) = guarded().await;
+    let mut client = serve(place.command().arg("serve")).await;
+    let call = json!({ "tool": "guarded__greet", "arguments": {} });
+    let before = client.call("gateway_call", call.clone()).await.unwrap();
+    assert!(
+        before
+            .to_string()
+            .contains("deliberate servers login guarded"),
+        "{before}"
+    );
+    log_in(&place).await;
+    let after = client.call("gateway_call", call.clone()).await.unwrap();
+    assert!(after.to_string().contains("hello, you"), "{after}");
+    went_well(&place.run(&["servers", "logout", "guarded"]).await);
+    let out = client.call("gateway_call", call).await.unwrap();
+    assert!(!out.to_string().contains("hello, you"), "{out}");
+    for told in [before, after, out] {
+        assert!(!told.to_string().contains(HUSH), "{told}");
+    }
+    assert!(!client.stderr().contains(HUSH), "{}", client.stderr());
+    end(client).await;
+}
+
+#[tokio::test]
+async fn another_who_gives_tokens_is_not_trusted() {
+    let (place, server) = written("auth = { issuer = 'https://login.example.org' }").await;
+    let ran = place.run(&["servers", "login", "guarded"]).await;
+    assert_refused(&ran, "not to https://login.example.org");
+    assert!(server.mind().grants.is_empty());
+    assert!(!kept(&place).exists());
+}
+
+#[tokio::test]
+async fn the_one_who_is_expected_is_asked_as_written() {
+    let (place, server) = guarded().await;
+    let more = format!(
+        "auth = {{ issuer = '{}', client_id = 'us', scopes = ['write'] }}",
+        server.base
+    );
+    settings(&place, &server.written(&more));
+    let logging_in = LoggingIn::start(&place).await;
+    let asked: Vec<(String, String)> = logging_in.page.query_pairs().into_owned().collect();
+    for (name, value) in [("client_id", "us"), ("scope", "write")] {
+        assert!(
+            asked.contains(&(name.to_owned(), value.to_owned())),
+            "{asked:?}"
+        );
+    }
+    browse(&logging_in.page).await;
+    assert_eq!(logging_in.end().await.code, Some(0));
+    went_well(&greet(&place).await);
+}
+
+#[tokio::test]
+async fn who_does_not_agree_or_comes_from_elsewhere_is_not_logged_in() {
+    let (place, server) = guarded().await;
+    server.mind().disagrees = true;
+    let ran = log_in(&place).await;
+    assert_refused(&ran, "access_denied");
+
+    let logging_in = LoggingIn::start(&place).await;
+    let mut pairs = logging_in.page.query_pairs();
+    let (_, back) = pairs.find(|(name, _)| name == "redirect_uri").unwrap();
+    let mut back = Url::parse(&back).unwrap();
+    back.set_query(Some("code=hush-theirs&state=theirs"));
+    get(&back).await;
+    let ran = logging_in.end().await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_tells_nothing(&ran);
+    assert!(server.mind().grants.is_empty());
+    assert!(!kept(&place).exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn one_may_stop_before_anybody_agrees() {
+    let (place, _server) = guarded().await;
+    let logging_in = LoggingIn::start(&place).await;
+    terminate(logging_in.child.id().unwrap()).await;
+    assert_refused(&logging_in.end().await, "nobody was logged in");
+    assert!(!kept(&place).exists());
+}
+
+#[tokio::test]
+async fn a_login_that_can_not_be_kept_is_no_success() {
+    let (place, _server) = guarded().await;
+    let logging_in = LoggingIn::start(&place).await;
+    std::fs::create_dir_all(place.path("data/deliberate")).unwrap();
+    std::fs::write(place.path("data/deliberate/logins"), "no folder").unwrap();
+    browse(&logging_in.page).await;
+    assert_refused(&logging_in.end().await, "could not be kept");
+    // Now it is seen before anybody is asked.
+    let ran = place.run(&["servers", "login", "guarded"]).await;
+    assert_refused(&ran, "can't be read");
+}
+
+#[tokio::test]
+async fn who_needs_no_login_is_told_so() {
+    let (place, server) = guarded().await;
+    server.mind().is_open = true;
+    let ran = place.run(&["servers", "login", "guarded"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
+
+    // A secret is enough where nobody has to agree.
+    server.mind().is_open = false;
+    let secret = format!("auth = {{ client_id = 'us', client_secret = '{HUSH}-own' }}");
+    settings(&place, &server.written(&secret));
+    let ran = place.run(&["servers", "login", "guarded"]).await;
+    went_well(&ran);
+    assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
+    went_well(&greet(&place).await);
+    assert!(
+        server
+            .mind()
+            .grants
+            .iter()
+            .all(|it| it == "client_credentials")
+    );
+}
+
+#[tokio::test]
+async fn where_one_can_not_log_in_the_reason_is_told() {
+    let (place, server) = guarded().await;
+    let header = format!("headers = {{ authorization = 'Bearer {HUSH}-wrong' }}");
+    let others = "[servers.program]\ncommand = 'x'\n[servers.socket]\nurl = 'ws://127.0.0.1:9/'\n\
+                  [servers.gone]\nurl = 'http://127.0.0.1:9/mcp'\n";
+    settings(&place, &format!("{}\n{others}", server.written(&header)));
+    for (name, told) in [
+        ("program", "a program of this machine"),
+        ("socket", "WebSocket"),
+        ("guarded", "the key in its `headers`"),
+        ("gone", "Check that the server runs"),
+        ("guardet", "did you mean \"guarded\"?"),
+    ] {
+        let ran = place.run(&["servers", "login", name]).await;
+        assert_refused(&ran, told);
+    }
+    for name in ["../guarded", "a/b", ".."] {
+        let ran = place.run(&["servers", "logout", name]).await;
+        assert_refused(&ran, "no name of a server");
+    }
+    let ran = place.run(&["servers", "logout", "nobody"]).await;
+    assert_refused(&ran, "there is no server \"nobody\"");
+}

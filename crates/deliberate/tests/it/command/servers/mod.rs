@@ -1,0 +1,282 @@
+//! `deliberate servers`: where servers are written, and what is shown of them.
+
+mod add;
+mod approve;
+mod connecting;
+mod guarded;
+mod login;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran, run};
+
+/// What Claude Desktop keeps, ourselves included.
+const CLAUDE: &str = r#"{
+  "globalShortcut": "",
+  "mcpServers": {
+    "deliberate": { "command": "/opt/bin/deliberate", "args": ["serve"] },
+    "filesystem": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/Desktop"]
+    },
+    "github": {
+      "command": "docker",
+      "args": ["run", "-i", "--rm", "-e", "GITHUB_TOKEN", "ghcr.io/github/github-mcp-server"],
+      "env": { "GITHUB_TOKEN": "ghp_sk-claude" }
+    }
+  }
+}
+"#;
+
+/// What Cursor keeps.
+const CURSOR: &str = r#"{
+  "mcpServers": {
+    "filesystem": { "command": "other", "args": [] },
+    "linear": { "url": "https://mcp.linear.app/sse", "type": "sse", "headers": { "Authorization": "Bearer sk-cursor" } },
+    "broken": { "args": ["sk-cursor"] },
+    "search": { "command": "uvx", "args": ["search-server"], "env": { "KEY": "${env:SEARCH_KEY}" }, "disabled": true }
+  }
+}
+"#;
+
+/// What VS Code keeps.
+const VSCODE: &str = r#"{
+  // asked for once
+  "inputs": [{ "type": "promptString", "id": "pg-password", "password": true, },],
+  "servers": {
+    "postgres": { "type": "stdio", "command": "npx", "args": ["server-postgres"], "env": { "PW": "${input:pg-password}" } },
+    "docs": { "type": "http", "url": "https://docs.example.org/mcp", "gallery": true }, /* fine */
+  },
+}
+"#;
+
+/// A place whose settings import all three.
+fn importing() -> Place {
+    let place = Place::new();
+    write(&place.path("work/claude_desktop_config.json"), CLAUDE);
+    write(&place.path("work/cursor.json"), CURSOR);
+    write(&place.path("work/mcp.json"), VSCODE);
+    let folder = place.path("work");
+    let imports = [
+        "claude_desktop_config.json",
+        "cursor.json",
+        "mcp.json",
+        "nowhere.json",
+    ]
+    .map(|name| format!("'{}'", folder.join(name).display()));
+    settings(
+        &place,
+        &format!("[gateway]\nimport = [{}]\n", imports.join(", ")),
+    );
+    place
+}
+
+fn settings(place: &Place, text: &str) {
+    std::fs::create_dir_all(place.path("config/deliberate")).unwrap();
+    write(&place.path("config/deliberate/config.toml"), text);
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
+
+async fn list(place: &Place) -> Value {
+    place.json(&["servers", "list", "--json"]).await
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let servers = list["servers"].as_array().unwrap();
+    servers
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect()
+}
+
+fn server<'a>(list: &'a Value, name: &str) -> &'a Value {
+    let mut servers = list["servers"].as_array().unwrap().iter();
+    servers.find(|it| it["name"] == name).unwrap()
+}
+
+/// The file that is written.
+fn ours(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.path("config/deliberate/servers.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn went_well(ran: &Ran) {
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+}
+
+#[tokio::test]
+async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
+    let place = importing();
+    let mut command = place.command();
+    command.env("SEARCH_KEY", "sk-environment");
+    let ran = run(command.args(["servers", "list", "--json"])).await;
+    went_well(&ran);
+    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    // Ourselves left out, and the first of a name counts.
+    assert_eq!(
+        names(&all),
+        ["filesystem", "github", "linear", "search", "docs"]
+    );
+    assert_eq!(
+        server(&all, "linear"),
+        &json!({
+            "name": "linear", "enabled": true, "type": "sse",
+            "reached_by": "https://mcp.linear.app/sse", "env": [], "headers": ["Authorization"],
+            "expose": null, "from": place.path("work/cursor.json"),
+        })
+    );
+    assert_eq!(server(&all, "search")["enabled"], false);
+    assert_eq!(server(&all, "github")["env"], json!(["GITHUB_TOKEN"]));
+    let problems: Vec<(&str, &str)> = all["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["server"].as_str().unwrap_or(""),
+                it["what"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let [(broken, needs), (postgres, input), ("", missing)] = problems.as_slice() else {
+        panic!("{problems:?}");
+    };
+    assert_eq!((*broken, *postgres), ("broken", "postgres"));
+    assert!(needs.contains("needs `command`"), "{needs}");
+    assert!(input.contains("${input:pg-password}"), "{input}");
+    assert_eq!(*missing, "there is no such file");
+}
+
+#[tokio::test]
+async fn nothing_shows_a_key() {
+    let place = importing();
+    let mut said = String::new();
+    for arguments in [
+        &["servers"][..],
+        &["servers", "list", "--json"],
+        &["config"],
+        &["config", "--json"],
+        &["doctor"],
+        &["servers", "remove", "linear"],
+        &["--log-level", "trace", "tools"],
+    ] {
+        let mut command = place.command();
+        command.env("SEARCH_KEY", "sk-environment");
+        let ran = run(command.args(arguments)).await;
+        said.push_str(&ran.stdout);
+        said.push_str(&ran.stderr);
+    }
+    for secret in ["sk-claude", "sk-cursor", "sk-environment"] {
+        assert!(!said.contains(secret), "{said}");
+    }
+    assert!(
+        said.contains("linear") && said.contains("is left out"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_starts_whatever_other_clients_files_hold() {
+    let place = importing();
+    let client = crate::support::serve(place.command().arg("serve")).await;
+    crate::support::end(client).await;
+}
+
+#[tokio::test]
+async fn the_settings_count_before_the_own_file_and_that_before_imports() {
+    let place = importing();
+    write(
+        &place.path("config/deliberate/servers.json"),
+        r#"{"mcpServers": {"filesystem": {"command": "own"}, "linear": {"command": "own"}, "docs": 3}}"#,
+    );
+    let file = place.path("config/deliberate/config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    write(
+        &file,
+        &format!("{text}\n[servers.filesystem]\ncommand = \"table\"\nexpose = [\"read_*\"]\n"),
+    );
+    let all = list(&place).await;
+    let by = |name: &str| server(&all, name)["reached_by"].clone();
+    assert_eq!(
+        (by("filesystem"), by("linear")),
+        (json!("table"), json!("own"))
+    );
+    let table = server(&all, "filesystem");
+    assert_eq!(table["from"], format!("{}:4", file.display()));
+    assert_eq!(table["expose"], "read_*");
+    // One that is broken in the own file was still meant to be the one.
+    assert!(!names(&all).contains(&"docs"), "{all}");
+}
+
+#[tokio::test]
+async fn mistakes_in_the_settings_stop_every_command_and_are_told_together() {
+    let place = Place::new();
+    let text = "[servers.files]\ncomand = \"npx\"\n[servers.web]\nurl = \"gopher://a\"\nper_minute = \"many\"\n\
+                [servers.web2]\nurl = \"gopher://a\"\n";
+    write(&place.path("work/wrong.toml"), text);
+    for command in [&["servers"][..], &["config"], &["serve"]] {
+        let ran = place
+            .run(&[&["--config", "wrong.toml"], command].concat())
+            .await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        insta::assert_snapshot!("servers_mistakes", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_counts_them_and_tells_what_is_wrong() {
+    let place = importing();
+    let ran = run(place.command().env("SEARCH_KEY", "x").arg("doctor")).await;
+    let lines: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains(" servers "))
+        .collect();
+    assert_eq!(lines.len(), 4, "{}", ran.stdout);
+    assert!(
+        lines[0].starts_with("ok") && lines[0].contains("4 on, 1 off"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[1..].iter().all(|line| line.starts_with("note")),
+        "{lines:?}"
+    );
+    assert_eq!(
+        ran.code,
+        Some(0),
+        "other clients' mistakes are no fault here"
+    );
+}
+
+#[tokio::test]
+async fn without_servers_the_way_to_one_is_told() {
+    let place = Place::new();
+    let ran = place.run(&["servers"]).await;
+    went_well(&ran);
+    assert!(
+        ran.stdout.contains("deliberate servers add"),
+        "{}",
+        ran.stdout
+    );
+    for arguments in [
+        &["servers", "test", "nobody"][..],
+        &["servers", "tools", "nobody"],
+        &["servers", "call", "nobody__x"],
+        &["servers", "approve", "nobody", "--yes"],
+    ] {
+        let ran = place.run(arguments).await;
+        assert_eq!(ran.code, Some(2));
+        assert!(
+            ran.stderr.contains("there is no server \"nobody\""),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert_eq!(place.run(&["servers", "test"]).await.code, Some(0));
+}

@@ -1,0 +1,99 @@
+//! A server that serves the tools of others: they come, they work, and they end with it.
+
+use std::{path::Path, time::Duration};
+
+use deliberate_testkit::{Client, upstream_program};
+use serde_json::{Value, json};
+
+use crate::support::{Place, end, eventually, serve};
+
+/// A server that shows some tools of another, which leaves the number of its process in `pid`.
+fn with_another(place: &Place) {
+    let folder = place.path("config/deliberate");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (program, pid) = (upstream_program().display(), place.path("work/pid"));
+    let text = format!(
+        "[servers.up]\ncommand = 'sh'\nargs = ['-c', 'echo $$ > \"{}\"; exec \"{program}\"']\n\
+         expose = ['echo', 'ad*']\n\n[servers.dead]\ncommand = 'sh'\nargs = ['-c', 'exit 1']\n\
+         expose = 'all'\n",
+        pid.display()
+    );
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+async fn tools(client: &mut Client) -> Vec<String> {
+    let listed = client.request("tools/list", json!({})).await.unwrap();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
+    names.map(str::to_owned).collect()
+}
+
+/// Waits until the other server has been asked.
+async fn tools_with_guests(client: &mut Client) -> Vec<String> {
+    for _ in 0..500 {
+        let names = tools(client).await;
+        if names.iter().any(|name| name == "up__echo") {
+            return names;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("its tools never came");
+}
+
+#[tokio::test]
+async fn without_others_there_are_no_tools_for_them() {
+    let place = Place::new();
+    let mut client = serve(place.command().arg("serve")).await;
+    let names = tools(&mut client).await;
+    assert!(
+        !names.iter().any(|name| name.starts_with("gateway_")),
+        "{names:?}"
+    );
+    end(client).await;
+}
+
+#[tokio::test]
+async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_with_ours() {
+    let place = Place::new();
+    with_another(&place);
+    let mut client = serve(place.command().arg("serve")).await;
+    let names = tools_with_guests(&mut client).await;
+    for name in [
+        "gateway_search",
+        "gateway_call",
+        "up__add",
+        "reasoning_linear",
+    ] {
+        assert!(names.iter().any(|it| it == name), "{name} in {names:?}");
+    }
+    let guests = names.iter().filter(|name| name.contains("__")).count();
+    assert_eq!(guests, 2, "{names:?}");
+    let answer = client
+        .call("up__echo", json!({ "text": "hello" }))
+        .await
+        .unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "hello", "{answer}");
+    let call = json!({ "tool": "up__add", "arguments": { "a": 1, "b": 2 } });
+    let answer = client.call("gateway_call", call).await.unwrap();
+    assert_ne!(answer["result"]["isError"], Value::Bool(true), "{answer}");
+    let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
+    let process = format!("/proc/{}", pid.trim());
+    assert!(!cfg!(target_os = "linux") || Path::new(&process).exists());
+    end(client).await;
+    eventually("the other server ends", || !Path::new(&process).exists()).await;
+}
+
+#[tokio::test]
+async fn whoever_leaves_the_gateway_out_gets_none_of_them() {
+    let place = Place::new();
+    with_another(&place);
+    let arguments = ["--set", "tools.sets=reasoning", "serve"];
+    let mut client = serve(place.command().args(arguments)).await;
+    let names = tools(&mut client).await;
+    assert!(
+        names.iter().all(|name| name.starts_with("reasoning_")),
+        "{names:?}"
+    );
+    end(client).await;
+    assert!(!place.path("work/pid").exists(), "nothing was started");
+}
