@@ -3,6 +3,7 @@
 //! A mode reads a session, asks the model, and returns a thought with the changes that keep it.
 //! It knows the domain, the toolkit and how to ask; nothing of MCP, SQL or HTTP.
 
+mod acting;
 mod auto;
 mod checkpoint;
 mod context;

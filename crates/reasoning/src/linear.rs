@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    acting::{Found, ShownFound, Used, find_out},
     context::{Past, open_standing},
     prompt::{Asking, Freedom},
     said::{Doubt, Sure, any_text, something},
@@ -30,6 +31,9 @@ pub struct Input {
     session_id: Option<SessionId>,
     /// Confidence threshold (0.0-1.0): below it the answer says so
     confidence: Option<Score>,
+    /// Tools to use first, by name; their answers are kept as evidence
+    #[schemars(length(max = 16))]
+    tools: Option<Vec<String>>,
 }
 
 impl Input {
@@ -39,6 +43,7 @@ impl Input {
             content,
             session_id: None,
             confidence: None,
+            tools: None,
         }
     }
 }
@@ -58,6 +63,9 @@ pub struct Output {
     previous_thought: Option<ThoughtId>,
     #[serde(flatten)]
     doubt: Doubt,
+    /// What tools answered for it
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Used>,
 }
 
 /// What the model is asked for. `metadata` is what pipes written for the original server answer; it
@@ -100,6 +108,8 @@ impl Step {
 struct Shown<'a> {
     #[serde(flatten)]
     past: &'a Past,
+    #[serde(flatten)]
+    found: ShownFound,
     content: &'a str,
 }
 
@@ -144,14 +154,25 @@ pub(crate) async fn step(
     let content = call.checked_content("content", &input.content)?;
     let past = open_standing(session.as_ref(), call).await?;
     call.progress(0.0, Some(1.0), "thinking");
-    let ask = ask(content, &past, session.as_ref())?;
+    let plain = ask(content, &past, ShownFound::default(), session.as_ref())?;
+    let found = find_out(input.tools.as_deref(), &plain, call).await?;
+    let ask = ask(content, &past, found.shown(call), session.as_ref())?;
     let answer = call.think(ask, Some(Step::plain)).await?;
     let home = Home::of(session, Mode::Linear, content, call);
-    Ok(outcome(input, &home, past, answer, call))
+    Ok(outcome(input, &home, past, found, answer, call))
 }
 
-fn ask(content: &str, past: &Past, session: Option<&Session>) -> Result<Ask, ToolError> {
-    let ask = ASK.ask(Shown { past, content })?;
+fn ask(
+    content: &str,
+    past: &Past,
+    found: ShownFound,
+    session: Option<&Session>,
+) -> Result<Ask, ToolError> {
+    let ask = ASK.ask(Shown {
+        past,
+        found,
+        content,
+    })?;
     Ok(Ask {
         plain_text: PlainText::IsTheAnswer,
         thread: session.and_then(thread_of),
@@ -164,6 +185,7 @@ fn outcome(
     input: Input,
     home: &Home,
     past: Past,
+    found: Found,
     answer: Thinking<Step>,
     call: &Call,
 ) -> Outcome<Output> {
@@ -183,6 +205,7 @@ fn outcome(
         metadata: metadata([
             ("weakest_point", json!(step.weakest_point)),
             ("model", json!(step.metadata)),
+            ("evidence", found.kept()),
         ]),
     };
     let output = Output {
@@ -192,8 +215,10 @@ fn outcome(
         confidence,
         previous_thought: thought.parent_id.clone(),
         doubt: Doubt::of(input.confidence, confidence, step.weakest_point.as_deref()),
+        evidence: found.told(),
     };
     let mut changes = home.changes_with(answer.thread);
+    changes.extend(found.changes);
     changes.extend(open(thought.branch_id.as_ref()));
     changes.push(Change::AddThought(thought));
     Outcome {

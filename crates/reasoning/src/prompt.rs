@@ -4,8 +4,6 @@
 //! caller gave go in through the `fenced` filter, which keeps them from closing the tag they
 //! stand in, so that text inside a thought can't pass for instructions.
 
-use std::collections::BTreeMap;
-
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
@@ -25,11 +23,15 @@ const PAST: &str = "past";
 /// The part that shows the problem of a graph and what leads to a node; likewise.
 const LINE: &str = "line";
 
+/// The part that shows what tools found out for a step; likewise.
+const FOUND: &str = "found";
+
 /// The tags our asks put around what is not ours. A test reads them out of the asks.
-const TAGS: [&str; 12] = [
+const TAGS: [&str; 13] = [
     "checkpoint",
     "constraint",
     "direction",
+    "evidence",
     "facts",
     "focus",
     "given",
@@ -75,6 +77,7 @@ impl Asking {
         for (name, text) in [
             (PAST, include_str!("past.md")),
             (LINE, include_str!("graph/line.md")),
+            (FOUND, include_str!("found.md")),
             (purpose, question.trim()),
         ] {
             if let Err(error) = environment.add_template(name, text) {
@@ -110,8 +113,7 @@ impl Asking {
             plain_text: PlainText::IsRefused,
             max_tokens: self.freedom.max_tokens,
             temperature: self.freedom.temperature,
-            thread: None,
-            variables: BTreeMap::new(),
+            ..Ask::default()
         })
     }
 }

@@ -52,7 +52,13 @@ pub(crate) struct Framework {
 impl Settings {
     /// Reads them. What can't be understood counts as not switched.
     pub(crate) async fn read(call: &Call, options: &Options) -> Result<Self, ToolError> {
-        let mut state = call.store().engine_state().await?;
+        let names = [
+            KEYS.framework,
+            KEYS.gates,
+            KEYS.overrides,
+            KEYS.counted_since,
+        ];
+        let mut state = call.store().engine_state(&names).await?;
         let mut settings = Self {
             framework: take(&mut state, KEYS.framework).unwrap_or_default(),
             gates_off: take::<bool>(&mut state, KEYS.gates).is_some_and(|on| !on),

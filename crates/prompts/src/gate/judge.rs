@@ -1,8 +1,6 @@
 //! Asking a model to judge. It sees the answer, the criteria and nothing else, and what it sees
 //! stands in tags that it can't be talked out of.
 
-use std::collections::BTreeMap;
-
 use deliberate_thinker::{Ask, Message, PlainText, Purpose};
 use deliberate_toolkit::answer_schema;
 use schemars::JsonSchema;
@@ -116,8 +114,7 @@ pub fn judge_ask(
         plain_text: PlainText::IsRefused,
         max_tokens: each.saturating_add(300).min(8_000),
         temperature: 0.0,
-        thread: None,
-        variables: BTreeMap::new(),
+        ..Ask::default()
     })
 }
 

@@ -52,6 +52,11 @@ impl Tool for ResourceManager {
             session: None,
         })
     }
+
+    /// Files may have changed already.
+    fn may_run_again(&self) -> bool {
+        false
+    }
 }
 
 impl ResourceManager {

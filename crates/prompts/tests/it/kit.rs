@@ -282,8 +282,7 @@ impl Tool for Ponder {
             plain_text: PlainText::IsRefused,
             max_tokens: 100,
             temperature: 0.0,
-            thread: None,
-            variables: std::collections::BTreeMap::new(),
+            ..Ask::default()
         };
         let thought = call.think::<Thought>(ask, None).await?.value;
         Ok(Outcome {

@@ -66,7 +66,7 @@ async fn a_switch_changes_the_methodology_in_use() {
         )
         .await;
     assert_eq!(answer["active"], "react");
-    let state = shop.store.engine_state().await.unwrap();
+    let state = shop.store.engine_state(&[]).await.unwrap();
     assert_eq!(state["prompts.framework"]["active"], "react");
     assert_eq!(state["prompts.framework"]["reason"], "to try");
     let listed = shop

@@ -10,6 +10,7 @@ use super::{
     load::Whole,
     problem, rest,
 };
+use crate::acting::Used;
 
 /// `reasoning_got_generate`.
 pub struct GotGenerate;
@@ -25,6 +26,9 @@ pub struct Input {
     k: Option<u32>,
     /// Problem context
     problem: Option<String>,
+    /// Tools to use first, by name; their answers are kept as evidence
+    #[schemars(length(max = 16))]
+    tools: Option<Vec<String>>,
 }
 
 /// What it answers.
@@ -45,6 +49,9 @@ pub struct Output {
     /// What went wrong, or that the graph is full; left out if neither
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// What tools answered for them
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Used>,
 }
 
 impl Tool for GotGenerate {
@@ -74,13 +81,15 @@ impl Tool for GotGenerate {
             problem: problem(input.problem.as_deref(), &before.graph, call)?,
             line: &before.line_to(&node),
         };
-        let thoughts = think(&source(&before, &node), &way, asked, call).await?;
+        let tools = input.tools.as_deref();
+        let (thoughts, found) = think(&source(&before, &node), &way, asked, tools, call).await?;
 
         // Models take their time, and others work meanwhile: what counts is what is there now.
         let whole = Whole::read(&input.graph_id, call).await?;
         let node = open_node(&input.node_id, &input.graph_id, call).await?;
-        let mut growth = Growth::of(&source(&whole, &node), thoughts, call);
-        let mut changes = Vec::new();
+        let mut growth = Growth::of(&source(&whole, &node), thoughts, &found, call);
+        let evidence = found.told();
+        let mut changes = found.changes;
         let mut is_full = asked < k;
         if !growth.nodes.is_empty() {
             is_full |= growth.keep_only(whole.config.room(whole.usable().count())?);
@@ -108,6 +117,7 @@ impl Tool for GotGenerate {
                 duplicates_dropped: growth.duplicates,
                 note: growth.note(),
                 continuations: growth.answers,
+                evidence,
             },
             changes,
         })

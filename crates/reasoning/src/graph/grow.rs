@@ -16,6 +16,7 @@ use super::{
     shown::{Around, beside},
 };
 use crate::{
+    acting::{Found, ShownFound, find_out},
     prompt::{Asking, Freedom},
     said::{Sure, any_text, gist, or_none, something},
     session::metadata,
@@ -101,6 +102,8 @@ struct Shown<'a> {
     /// Continuations that were there and pruned.
     given_up: &'a [String],
     angle: &'a str,
+    #[serde(flatten)]
+    found: &'a ShownFound,
 }
 
 static ASK: LazyLock<Asking> = LazyLock::new(|| {
@@ -147,10 +150,17 @@ pub(super) async fn think(
     source: &Source<'_>,
     way: &Way<'_>,
     k: u32,
+    tools: Option<&[String]>,
     call: &Call,
-) -> Result<Thoughts, ToolError> {
+) -> Result<(Thoughts, Found), ToolError> {
+    // What is found out is for all of them.
+    let plain = asks(source, way, 1, &ShownFound::default(), call)?;
+    let found = match plain.first() {
+        Some(first) => find_out(tools, first, call).await?,
+        None => Found::default(),
+    };
     call.progress(0.0, Some(1.0), "thinking of continuations");
-    let asks = asks(source, way, k, call)?;
+    let asks = asks(source, way, k, &found.shown(call), call)?;
     let mut steps = Vec::new();
     let mut failures = Vec::new();
     for outcome in call.think_all::<Step>(asks).await? {
@@ -165,10 +175,16 @@ pub(super) async fn think(
         return Err(first.unwrap_or(ToolError::Internal));
     }
     let note = first.map(|error| format!("{failed} of {k} asks failed ({})", error.code()));
-    Ok(Thoughts { steps, note })
+    Ok((Thoughts { steps, note }, found))
 }
 
-fn asks(source: &Source<'_>, way: &Way<'_>, k: u32, call: &Call) -> Result<Vec<Ask>, ToolError> {
+fn asks(
+    source: &Source<'_>,
+    way: &Way<'_>,
+    k: u32,
+    found: &ShownFound,
+    call: &Call,
+) -> Result<Vec<Ask>, ToolError> {
     let budget = call.context_tokens();
     let around = Around::new(way.problem, way.line, &source.node.content, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
@@ -194,6 +210,7 @@ fn asks(source: &Source<'_>, way: &Way<'_>, k: u32, call: &Call) -> Result<Vec<A
                 others: &others,
                 given_up: &given_up,
                 angle,
+                found,
             };
             Ok(Ask {
                 key: format!("got_generate_{number}"),
@@ -243,12 +260,12 @@ fn sameness(text: &str) -> String {
 
 impl Growth {
     /// Those thoughts that are new, as nodes.
-    pub(super) fn of(source: &Source<'_>, thoughts: Thoughts, call: &Call) -> Self {
+    pub(super) fn of(source: &Source<'_>, thoughts: Thoughts, found: &Found, call: &Call) -> Self {
         let mut growth = Self::default();
         let mut known = Known::of(source);
         for step in thoughts.steps {
             if known.add(&step.thought) {
-                growth.add(source, step, call);
+                growth.add(source, step, found, call);
             } else {
                 growth.duplicates += 1;
             }
@@ -261,7 +278,7 @@ impl Growth {
         growth
     }
 
-    fn add(&mut self, source: &Source<'_>, thought: Step, call: &Call) {
+    fn add(&mut self, source: &Source<'_>, thought: Step, found: &Found, call: &Call) {
         let kind = thought.kind.map_or(NodeKind::Thought, Into::into);
         let depth = source.node.depth + 1;
         let confidence = thought.sure.score();
@@ -269,6 +286,7 @@ impl Growth {
         node.metadata = metadata([
             ("confidence", json!(confidence)),
             ("rationale", json!(thought.rationale)),
+            ("evidence", found.kept()),
         ]);
         let ends = (&source.node.id, &node.id);
         let edge = new_edge(source.graph, EdgeKind::Generates, ends, confidence, call);

@@ -172,8 +172,8 @@ pub(crate) async fn start_and_grow(
         problem: None,
         line: &[],
     };
-    let thoughts = think(&source, &way, start.config.k(None)?, call).await?;
-    let growth = Growth::of(&source, thoughts, call);
+    let (thoughts, found) = think(&source, &way, start.config.k(None)?, None, call).await?;
+    let growth = Growth::of(&source, thoughts, &found, call);
     start.root.is_active = growth.nodes.is_empty();
     let mut changes = start.changes();
     changes.push(Change::AddNode(start.root.clone()));

@@ -27,6 +27,9 @@ pub(super) fn of(thing: &Thing) -> String {
     page.0.trim_end().to_owned() + "\n"
 }
 
+/// How much of what a tool answered stands on a page.
+const EVIDENCE_CHARS: usize = 300;
+
 #[derive(Default)]
 struct Page(String);
 
@@ -161,6 +164,29 @@ impl Page {
         if let Some(weakest) = said(thought.metadata.as_ref(), "weakest_point") {
             line!(self, "*Weakest point: {}*\n", one_line(weakest));
         }
+        self.evidence(thought.metadata.as_ref());
+    }
+
+    /// What tools answered for it, a line each.
+    fn evidence(&mut self, metadata: Option<&Value>) {
+        let kept = metadata.and_then(|it| it.get("evidence")?.as_array());
+        let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
+            return;
+        };
+        line!(self, "Evidence:\n");
+        for one in kept {
+            let text = |field: &str| one.get(field).and_then(Value::as_str).unwrap_or_default();
+            let failed = one.get("failed") == Some(&Value::Bool(true));
+            let answer = deliberate_core::cut_to_chars(text("result"), EVIDENCE_CHARS);
+            line!(
+                self,
+                "- `{}`{}: {}",
+                one_line(text("tool")).replace('`', ""),
+                if failed { " failed" } else { "" },
+                one_line(&answer)
+            );
+        }
+        line!(self, "");
     }
 
     fn only_graph(&mut self, whole: &WholeGraph) {
@@ -204,6 +230,7 @@ impl Page {
     fn node(&mut self, whole: &WholeNode) {
         line!(self, "# {} `{}`\n", about(&whole.node), whole.node.id);
         line!(self, "{}\n", block(&whole.node.content));
+        self.evidence(whole.node.metadata.as_ref());
         for edge in &whole.edges {
             line!(
                 self,

@@ -8,6 +8,7 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod acting;
 mod auto;
 mod checkpoints;
 mod desk;

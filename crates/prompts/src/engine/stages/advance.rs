@@ -139,8 +139,7 @@ fn yes_or_no(question: usize, text: &str, previous: &str) -> Ask {
         plain_text: PlainText::IsRefused,
         max_tokens: 300,
         temperature: 0.0,
-        thread: None,
-        variables: std::collections::BTreeMap::new(),
+        ..Ask::default()
     }
 }
 

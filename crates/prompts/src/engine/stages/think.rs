@@ -109,7 +109,6 @@ fn ask(context: &Context<'_>, shown: &Shown) -> Ask {
         plain_text: PlainText::IsTheAnswer,
         max_tokens: MAX_TOKENS,
         temperature: 0.4,
-        thread: None,
-        variables: std::collections::BTreeMap::new(),
+        ..Ask::default()
     }
 }

@@ -1,0 +1,150 @@
+//! Steps that use tools first: what they find goes into the ask and stays with the thought.
+
+use deliberate_store::Which;
+use deliberate_toolkit::{Answer, Caller, RESUME};
+use serde_json::{Value, json};
+
+use crate::{
+    desk::{ALL, Desk, conversation, says, step},
+    graph_kit::{begun, thought},
+};
+
+/// A turn in which a tool is called, as a model says it that is asked in words.
+fn calls(tool: &str, arguments: &Value) -> String {
+    json!({ "calls": [{ "name": tool, "arguments": arguments }], "answer": "" }).to_string()
+}
+
+fn answers(text: &str) -> String {
+    json!({ "calls": [], "answer": text }).to_string()
+}
+
+#[tokio::test]
+async fn what_tools_find_is_asked_with_and_kept_with_the_thought() {
+    let desk = Desk::new();
+    desk.think(json!({ "content": "Cats purr." })).await;
+    desk.will_say([
+        says(&calls("reasoning_sessions", &json!({}))),
+        says(&answers("There is one session.")),
+        says(&step("So there is one.")),
+    ]);
+    let arguments = json!({ "content": "How many are there?", "tools": ["reasoning_sessions"] });
+    let output = desk.think(arguments).await;
+    assert_eq!(output["content"], "So there is one.");
+    assert_eq!(output["evidence"][0]["tool"], "reasoning_sessions");
+    let asked = desk.asked();
+    let last = conversation(asked.last().unwrap());
+    assert!(
+        last.contains("<evidence tool=\"reasoning_sessions\">"),
+        "{last}"
+    );
+    assert!(last.contains("There is one session."), "{last}");
+    let id = output["thought_id"].as_str().unwrap();
+    let kept = desk.store.thought(&id.into()).await.unwrap().unwrap();
+    let evidence = &kept.metadata.unwrap()["evidence"][0];
+    assert_eq!(evidence["tool"], "reasoning_sessions");
+    assert_eq!(evidence["failed"], false);
+    assert!(evidence["result"].as_str().unwrap().contains("Cats purr."));
+    let page = json!({ "id": id, "format": "markdown" });
+    let page = desk.done("reasoning_get", page).await.to_string();
+    assert!(page.contains("- `reasoning_sessions`: "), "{page}");
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_is_evidence_too() {
+    let desk = Desk::new();
+    desk.will_say([
+        says(&calls("reasoning_get", &json!({ "id": "nothing" }))),
+        says(&answers("It is not there.")),
+        says(&step("Then I go on without.")),
+    ]);
+    let arguments = json!({ "content": "Look it up.", "tools": ["reasoning_get"] });
+    let output = desk.think(arguments).await;
+    assert_eq!(output["evidence"][0]["failed"], true);
+}
+
+#[tokio::test]
+async fn a_step_without_need_for_tools_has_no_evidence() {
+    let desk = Desk::new();
+    desk.will_say([says(&answers("Nothing is needed.")), says(&step("Two."))]);
+    let output = desk
+        .think(json!({ "content": "1 + 1", "tools": ["reasoning_*"] }))
+        .await;
+    assert_eq!(output["content"], "Two.");
+    assert_eq!(output.get("evidence"), None);
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_named_before_anyone_is_asked() {
+    let desk = Desk::new();
+    let arguments = json!({ "content": "x", "tools": ["reasoning_session", "reasoning_linear"] });
+    let outcome = desk
+        .registry
+        .call("reasoning_linear", arguments, Caller::default())
+        .await;
+    let error = outcome.unwrap_err().to_json();
+    assert_eq!(error["code"], "Validation");
+    assert_eq!(error["issues"][0]["field"], "tools.0");
+    assert_eq!(error["issues"][0]["did_you_mean"], "reasoning_sessions");
+    // A tool can't be run from within itself.
+    assert_eq!(error["issues"][1]["field"], "tools.1");
+    assert!(desk.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_graph_grows_from_what_was_found() {
+    let desk = Desk::new();
+    let graph = begun(&desk, json!({})).await;
+    desk.will_say([
+        says(&calls("reasoning_search", &json!({ "query": "root" }))),
+        says(&answers("The root is there.")),
+        thought("one way"),
+        thought("another way"),
+    ]);
+    let arguments = json!({
+        "graph_id": graph["graph_id"],
+        "node_id": graph["root_node_id"],
+        "k": 2,
+        "tools": ["reasoning_search"],
+    });
+    let output = desk.done("reasoning_got_generate", arguments).await;
+    assert_eq!(output["count"], 2);
+    assert_eq!(output["evidence"][0]["tool"], "reasoning_search");
+    let id = graph["graph_id"].as_str().unwrap();
+    let nodes = desk.store.nodes(&id.into(), Which::All, ALL).await.unwrap();
+    let with = nodes.iter().filter(|node| {
+        let metadata = node.metadata.as_ref();
+        metadata.is_some_and(|kept| kept["evidence"][0]["tool"] == "reasoning_search")
+    });
+    assert_eq!(with.count(), 2);
+}
+
+#[tokio::test]
+async fn a_client_that_thinks_itself_uses_tools_too_and_each_once() {
+    let desk = Desk::without_model();
+    let arguments = json!({ "content": "Begin.", "tools": ["reasoning_got_init"] });
+    let mut answer = call(&desk, "reasoning_linear", arguments).await;
+    let replies = [
+        calls("reasoning_got_init", &json!({ "content": "a root" })),
+        answers("A graph was begun."),
+        step("It is begun."),
+    ];
+    for reply in replies {
+        let Answer::NeedsReply(needs) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(needs.asks.len(), 1);
+        let arguments = json!({ "id": needs.id, "replies": [reply] });
+        answer = call(&desk, RESUME, arguments).await;
+    }
+    let Answer::Done(output) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(output["content"], "It is begun.");
+    let graphs = desk.store.sessions(ALL).await.unwrap();
+    assert_eq!(graphs.len(), 2, "the graph's session and the step's");
+}
+
+async fn call(desk: &Desk, tool: &str, arguments: Value) -> Answer {
+    let outcome = desk.registry.call(tool, arguments, Caller::default()).await;
+    outcome.unwrap()
+}
