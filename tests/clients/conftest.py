@@ -66,6 +66,26 @@ def program(variable: str) -> str:
     return str(Path(path).resolve())
 
 
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+class Node:
+    """The node to use, and the packages beside it."""
+
+    def __init__(self) -> None:
+        lines = subprocess.run([SCRIPTS / "node-env"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.path, self.packages = lines.splitlines()
+
+    def script(self, path: str) -> list[str]:
+        """The command that runs a file of a package."""
+        return [self.path, str(Path(self.packages) / path)]
+
+
+@pytest.fixture(scope="session")
+def node() -> Node:
+    return Node()
+
+
 class Standin:
     """The stand-in for the providers, in its own process."""
 

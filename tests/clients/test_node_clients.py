@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, Home, Standin, program
+from conftest import PATIENCE_SECONDS, Home, Node, Standin, program
 
 NODE_FOLDER = Path(__file__).parent / "node"
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # The newest revision that each generation speaks; the second is told to find it.
 REVISIONS = {"v1": "2025-11-25", "v2": "2026-07-28"}
@@ -34,23 +33,6 @@ FILLED_IN = "Is a virus alive, and who says so? " * 3
 
 def ids(way: tuple[str, str]) -> str:
     return "-".join(way)
-
-
-class Node:
-    """The node to use, and the packages beside it."""
-
-    def __init__(self) -> None:
-        lines = subprocess.run([SCRIPTS / "node-env"], stdout=subprocess.PIPE, text=True, check=True).stdout
-        self.path, self.packages = lines.splitlines()
-
-    def inspector(self) -> list[str]:
-        launcher = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-        return [self.path, str(Path(self.packages) / launcher), "--cli"]
-
-
-@pytest.fixture(scope="session")
-def node() -> Node:
-    return Node()
 
 
 class Refused(Exception):
@@ -311,6 +293,9 @@ def test_the_second_generation_speaks_the_handshake_too(reach) -> None:
     assert client.do("ping") == {}
 
 
+LAUNCHER = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+
+
 class Inspector:
     """The inspector's command line, for a server that it starts or reaches."""
 
@@ -344,7 +329,7 @@ class Inspector:
     def run(self, *arguments: str) -> tuple[int, Any]:
         """Its exit code, and what it printed."""
         done = subprocess.run(
-            [*self.node.inspector(), *self.target, *arguments, "--format", "json"],
+            [*self.node.script(LAUNCHER), "--cli", *self.target, *arguments, "--format", "json"],
             capture_output=True,
             text=True,
             timeout=PATIENCE_SECONDS,

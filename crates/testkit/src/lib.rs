@@ -4,8 +4,9 @@
 //! server over pipes, byte by byte where a test wants that; [`FixedClock`] and [`CountingIds`]
 //! make a run repeat exactly; [`load`] speaks MCP over HTTP as many clients at once, at little cost
 //! of its own. The binaries beside them are the stand-in for tests in other languages (`standin`),
-//! the floor of the benchmarks (`echo_floor`), the benchmark of the call path, of HTTP and of the
-//! modes (`bench`), and the soak (`soak`).
+//! the stand-in for other people's servers (`upstream`, found by [`upstream_program`]), the floor of
+//! the benchmarks (`echo_floor`), the benchmark of the call path, of HTTP and of the modes
+//! (`bench`), and the soak (`soak`).
 //!
 //! Nothing here is part of the product; no other crate may depend on it outside its tests.
 
@@ -19,7 +20,9 @@ mod clock;
 pub mod http;
 pub mod load;
 pub mod standin;
+mod upstream;
 
 pub use client::{Client, bare_command};
 pub use clock::{CountingIds, FixedClock};
 pub use standin::{Fault, Recorded, Standin};
+pub use upstream::upstream_program;

@@ -2,14 +2,19 @@
 // line with the counts and one for each check that did not pass; ends with 1 if there was one, if
 // a scenario checked nothing, or if the suite itself failed.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const [folder, revision, exitCode] = process.argv.slice(2);
 
 // The suite has not written this one yet; it says so with a single check that it skips.
 const UNWRITTEN = new Set(['tasks-status-notifications']);
 
-const runs = existsSync(folder) ? readdirSync(folder).sort() : [];
+// Some of its checks are about requests of the handshake era, which nobody makes in the other.
+const HALF = new Set(['http-standard-headers']);
+
+const files = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
+// Names of scenarios may hold slashes, and are folders in folders then.
+const runs = files.filter((file) => basename(file) === 'checks.json').map(dirname).sort();
 const wrong = [];
 let passed = 0;
 for (const run of runs) {
@@ -19,7 +24,8 @@ for (const run of runs) {
   passed += good;
   if (good === 0 && !UNWRITTEN.has(scenario)) wrong.push(`${scenario}: no check passed`);
   for (const check of checks) {
-    const fine = ['SUCCESS', 'INFO'].includes(check.status) || UNWRITTEN.has(scenario);
+    const skipped = check.status === 'SKIPPED' && HALF.has(scenario);
+    const fine = ['SUCCESS', 'INFO'].includes(check.status) || skipped || UNWRITTEN.has(scenario);
     if (!fine) wrong.push(`${scenario}: ${check.status} ${check.id}: ${check.errorMessage ?? ''}`);
   }
 }

@@ -39,6 +39,19 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "deliberate-adapter",
+        &["deliberate-core", "deliberate-thinker"],
+    ),
+    (
+        "deliberate-gateway",
+        &[
+            "deliberate-adapter",
+            "deliberate-core",
+            "deliberate-store",
+            "deliberate-toolkit",
+        ],
+    ),
+    (
         "deliberate-server",
         &[
             "deliberate-core",
@@ -49,7 +62,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "deliberate",
         &[
+            "deliberate-adapter",
             "deliberate-core",
+            "deliberate-gateway",
             "deliberate-language",
             "deliberate-prompts",
             "deliberate-reasoning",
@@ -64,6 +79,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "deliberate-conformance",
         &[
+            "deliberate-adapter",
             "deliberate-core",
             "deliberate-reasoning",
             "deliberate-server",

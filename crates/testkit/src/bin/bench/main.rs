@@ -1,4 +1,4 @@
-//! The benchmarks of the call path, of HTTP, of the modes and of the prompt engine. They drive the
+//! The benchmarks of the call path, of HTTP, of the modes, of the prompt engine and of the gateway. They drive the
 //! release server and, beside it in the same run, the floor: a bare echo server on the same SDK,
 //! the provider asked directly, one fsync. They print a Markdown table of figures, bars, and
 //! whether each is met; being slow is no failure.
@@ -9,6 +9,7 @@
 )]
 
 mod calls;
+mod gateway;
 mod growth;
 mod http;
 mod http_crowd;
@@ -46,6 +47,9 @@ struct Arguments {
     /// A tenth of the calls, to see that it runs.
     #[arg(long)]
     quick: bool,
+    /// A Python that has langchain-mcp-adapters, to compare with.
+    #[arg(long)]
+    python: Option<PathBuf>,
     /// A further argument of the server over HTTP, such as one that lifts a limit (repeatable).
     #[arg(long = "server-arg", allow_hyphen_values = true)]
     server_args: Vec<String>,
@@ -62,14 +66,23 @@ enum Part {
     Modes,
     /// The prompt engine.
     Prompts,
+    /// Other servers' tools.
+    Gateway,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let wanted = |part| arguments.what.is_none_or(|what| what == part);
-    let [frame, http, modes, prompts] =
-        [Part::Frame, Part::Http, Part::Modes, Part::Prompts].map(wanted);
+    let [frame, http, modes, prompts, gateway] = [
+        Part::Frame,
+        Part::Http,
+        Part::Modes,
+        Part::Prompts,
+        Part::Gateway,
+    ]
+    .map(wanted);
+    let python = arguments.python.clone();
     let bench = Bench::new(arguments).await?;
     let mut report = Report::new();
     if frame {
@@ -87,6 +100,9 @@ async fn main() -> anyhow::Result<()> {
     }
     if prompts {
         prompts::measure(&bench, &mut report).await?;
+    }
+    if gateway {
+        gateway::measure(&bench, python.as_deref(), &mut report).await?;
     }
     write!(std::io::stdout(), "{report}")?;
     Ok(())

@@ -123,6 +123,18 @@ impl Bench {
         Client::spawn(command.arg("--workspace").arg(workspace))
     }
 
+    /// A server that has this one's tools too, ready for calls.
+    pub(crate) async fn server_with_upstream(&self, upstream: &Path) -> anyhow::Result<Client> {
+        let mut command = self.server_command(self.fastest())?;
+        let settings = self.directory(self.fastest()).join("gateway.toml");
+        let program = upstream.display().to_string();
+        let text = format!("[servers.up]\ncommand = {program:?}\nexpose = \"all\"\n");
+        fs::write(&settings, text)?;
+        let mut client = Client::spawn(command.env("DELIBERATE_CONFIG", &settings))?;
+        client.initialize().await?;
+        Ok(client)
+    }
+
     /// The same over HTTP, without the limits that keep one client from being so many.
     pub(crate) fn spawn_http_server(&self, place: Place) -> anyhow::Result<Server> {
         Server::spawn(self.server_command(place)?.args(&self.server_args))

@@ -1,0 +1,151 @@
+//! What is done in a scenario. Nearly all want the same: connect, look at everything the server
+//! has, use it.
+
+use std::sync::Arc;
+
+use deliberate_adapter::{
+    CallOptions, Client, ServerConfig,
+    client::{Fresh, ToolDef},
+    config::{AuthConfig, Reach},
+    oauth::{OAuth, OAuthOptions},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{person::Person, surfing::Surfing};
+
+/// Where the suite expects the document about us to be.
+const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
+
+/// A tool of `json-schema-2020-12-preservation`, and the one that is told its schema.
+const RICH_TOOL: &str = "json_schema_2020_12_tool";
+const ECHO_TOOL: &str = "json_schema_echo";
+
+/// What the suite tells beside the address.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Context {
+    #[serde(rename = "toolCalls")]
+    tool_calls: Vec<Call>,
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    issuer: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    name: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+pub(crate) async fn run(name: &str, url: &str, context: Context) -> anyhow::Result<()> {
+    let client = client(name, url, &context)?;
+    let outcome = visit(name, &client, context.tool_calls).await;
+    client.close().await;
+    outcome
+}
+
+fn client(name: &str, url: &str, context: &Context) -> anyhow::Result<Client> {
+    let config = ServerConfig::http("suite", url)?;
+    let Reach::Http(http) = &config.reach else {
+        anyhow::bail!("this is no HTTP server");
+    };
+    let alone = name.starts_with("auth/client-credentials");
+    let options = OAuthOptions {
+        auth: AuthConfig {
+            client_id: context.client_id.clone(),
+            client_secret: context.client_secret.clone().map(Into::into),
+            scopes: Vec::new(),
+            issuer: context.issuer.clone(),
+        },
+        client_metadata: Some(CLIENT_METADATA.parse()?),
+        browser: if alone {
+            None
+        } else {
+            Some(Arc::new(Surfing::new()?))
+        },
+        ..OAuthOptions::default()
+    };
+    let auth = OAuth::new(http.url.clone(), options);
+    Ok(Client::with_authorizer(
+        config,
+        Arc::new(auth),
+        Arc::new(Person),
+    )?)
+}
+
+async fn visit(name: &str, client: &Client, calls: Vec<Call>) -> anyhow::Result<()> {
+    let tools = client.tools(Fresh::Anew).await?;
+    if name == "json-schema-2020-12-preservation" {
+        let rich = tools.get(RICH_TOOL).map(|tool| tool.input_schema().clone());
+        let arguments = json!({ "schema": rich });
+        client
+            .call(ECHO_TOOL, arguments, CallOptions::default())
+            .await?;
+        return Ok(());
+    }
+    if name == "json-schema-ref-no-deref" {
+        // Its tool can't be called; that nothing is fetched is seen when its schema is used.
+        for tool in &tools.tools {
+            tool.parameters();
+            tool.check(&json!({}));
+        }
+        return Ok(());
+    }
+    if calls.is_empty() {
+        for tool in &tools.tools {
+            let arguments = arguments(tool);
+            client
+                .call(&tool.name, arguments, CallOptions::default())
+                .await?;
+        }
+    }
+    for call in calls {
+        let arguments = Value::Object(call.arguments);
+        client
+            .call(&call.name, arguments, CallOptions::default())
+            .await?;
+    }
+    let side = client.server().await?;
+    if side.has("resources") {
+        for resource in client.resources().await? {
+            if let Some(uri) = resource.get("uri").and_then(Value::as_str) {
+                client.read_resource(uri).await?;
+            }
+        }
+    }
+    if side.has("prompts") {
+        for prompt in client.prompts().await? {
+            if let Some(name) = prompt.get("name").and_then(Value::as_str) {
+                client.prompt(name, json!({})).await?;
+            }
+        }
+    }
+    if name == "auth/authorization-server-migration" {
+        // The suite changes who gives tokens after the first request that had one.
+        client.tools(Fresh::Anew).await?;
+    }
+    Ok(())
+}
+
+/// Something of the right type for each argument that is required.
+fn arguments(tool: &ToolDef) -> Value {
+    let schema = tool.input_schema();
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut arguments = Map::new();
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let kind = schema
+            .get("properties")
+            .and_then(|properties| properties.get(name)?.get("type")?.as_str());
+        let value = match kind {
+            Some("string") => json!("test"),
+            Some("integer" | "number") => json!(1),
+            Some("boolean") => json!(true),
+            Some("array") => json!([]),
+            _ => json!({}),
+        };
+        arguments.insert(name.to_owned(), value);
+    }
+    Value::Object(arguments)
+}

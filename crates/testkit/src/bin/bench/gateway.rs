@@ -1,0 +1,186 @@
+//! Calls of another server's tool: through the adapter, beside the Python adapter with a live
+//! session, and through the gateway, beside a direct call. All to the same echo server.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use deliberate_testkit::{Client, bare_command};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    report::{Report, Row},
+    samples::{Samples, Time},
+    setup::Bench,
+};
+
+const ROUNDS: usize = 5;
+const MOST_ADDED: Duration = Duration::from_micros(300);
+
+/// What one adapter measured.
+#[derive(Deserialize)]
+struct Measured {
+    times_us: Vec<f64>,
+    rate: f64,
+}
+
+#[derive(Default)]
+struct Adapter {
+    times: Samples,
+    rates: Vec<f64>,
+}
+
+pub(crate) async fn measure(
+    bench: &Bench,
+    python: Option<&Path>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let here = std::env::current_exe()?;
+    let upstream = here.with_file_name("upstream");
+    ensure!(upstream.is_file(), "{} is not there", upstream.display());
+    let ours = here.with_file_name("examples").join("measure");
+    let theirs =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/bench_langchain.py");
+
+    let mut direct = Client::spawn(&mut bare_command(&upstream))?;
+    direct.initialize().await?;
+    let mut gateway = bench.server_with_upstream(&upstream).await?;
+    wait_for_tool(&mut gateway, "up__echo").await?;
+
+    let (mut rust, mut other) = (Adapter::default(), Adapter::default());
+    let (mut floor, mut through) = (Samples::default(), Samples::default());
+    // In turns, so that a neighbour's load falls on all alike.
+    for _ in 0..ROUNDS {
+        echo(&mut direct, "echo", bench.times(400), &mut floor).await?;
+        echo(&mut gateway, "up__echo", bench.times(400), &mut through).await?;
+        rust.run(&ours, &[], bench.times(1_000), &upstream).await?;
+        if let Some(python) = python {
+            let script = [theirs.clone()];
+            other
+                .run(python, &script, bench.times(500), &upstream)
+                .await?;
+        }
+    }
+    let floor_time = floor.median();
+    report.add(Row {
+        what: "echo of another server, p50: direct, through the gateway".to_owned(),
+        floor: Time(floor_time).to_string(),
+        server: Time(through.median()).to_string(),
+        judged: format!("+{}", Time(through.median().saturating_sub(floor_time))),
+        bar: Some((
+            format!("< +{}", Time(MOST_ADDED)),
+            through.median().saturating_sub(floor_time) < MOST_ADDED,
+        )),
+    });
+    if python.is_some() {
+        adapters(&rust, &other, floor_time, report);
+    }
+    Ok(())
+}
+
+fn adapters(rust: &Adapter, other: &Adapter, floor: Duration, report: &mut Report) {
+    let over = |adapter: &Adapter| adapter.times.median().saturating_sub(floor);
+    let shown = |adapter: &Adapter| {
+        format!(
+            "{} (+{})",
+            Time(adapter.times.median()),
+            Time(over(adapter))
+        )
+    };
+    let share = over(rust).as_secs_f64() / over(other).as_secs_f64().max(f64::EPSILON);
+    report.add(Row {
+        what: "one call, p50 (over a bare pipe): langchain-mcp-adapters, ours".to_owned(),
+        floor: shown(other),
+        server: shown(rust),
+        judged: format!("{share:.3}×"),
+        bar: Some(("≤ 0.25×".to_owned(), share <= 0.25)),
+    });
+    let times = rust.rate() / other.rate().max(f64::EPSILON);
+    report.add(Row {
+        what: "64 calls at once, calls/s: langchain-mcp-adapters, ours".to_owned(),
+        floor: format!("{:.0}", other.rate()),
+        server: format!("{:.0}", rust.rate()),
+        judged: format!("{times:.1}×"),
+        bar: Some(("≥ 5×".to_owned(), times >= 5.0)),
+    });
+}
+
+impl Adapter {
+    async fn run(
+        &mut self,
+        program: &Path,
+        before: &[PathBuf],
+        calls: usize,
+        upstream: &Path,
+    ) -> anyhow::Result<()> {
+        let mut command = bare_command(program);
+        command.args(before).arg(calls.to_string()).arg(upstream);
+        let output = command
+            .output()
+            .await
+            .context("the adapter does not start")?;
+        ensure!(
+            output.status.success(),
+            "{}: {}",
+            program.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let measured: Measured = serde_json::from_slice(&output.stdout)?;
+        let times = measured.times_us.into_iter();
+        self.times
+            .extend(times.map(|us| Duration::from_secs_f64(us / 1e6)));
+        self.rates.push(measured.rate);
+        Ok(())
+    }
+
+    /// The median of the rounds.
+    fn rate(&self) -> f64 {
+        let mut rates = self.rates.clone();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+async fn echo(
+    client: &mut Client,
+    tool: &str,
+    times: usize,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    for at in 0..times + 20 {
+        let begun = Instant::now();
+        let answer = client.call(tool, json!({ "text": "hello" })).await?;
+        let took = begun.elapsed();
+        ensure!(
+            answer["result"]["isError"] != true,
+            "the call failed: {answer}"
+        );
+        ensure!(
+            answer["result"]["content"].is_array(),
+            "no result: {answer}"
+        );
+        if at >= 20 {
+            samples.push(took);
+        }
+    }
+    Ok(())
+}
+
+/// The tools of other servers are there a moment after the start.
+async fn wait_for_tool(client: &mut Client, name: &str) -> anyhow::Result<()> {
+    for _ in 0..600 {
+        let answer = client.request("tools/list", json!({})).await?;
+        let tools = answer["result"]["tools"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        if tools.iter().any(|tool: &Value| tool["name"] == name) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    anyhow::bail!("the tool {name} did not come; stderr:\n{}", client.stderr())
+}

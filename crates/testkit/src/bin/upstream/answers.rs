@@ -1,0 +1,58 @@
+//! Answers, and how they are written.
+
+use serde_json::{Value, json};
+
+/// A result, or why there is none.
+pub(crate) type Answer = Result<Value, Refusal>;
+
+/// Codes of errors.
+pub(crate) mod code {
+    pub(crate) const INVALID_REQUEST: i64 = -32_600;
+    pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+    pub(crate) const INVALID_PARAMS: i64 = -32_602;
+    pub(crate) const INTERNAL: i64 = -32_603;
+    pub(crate) const RESOURCE_NOT_FOUND: i64 = -32_002;
+    pub(crate) const HEADER_MISMATCH: i64 = -32_020;
+    pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+}
+
+/// An error of the protocol.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Value,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: Value::Null,
+        }
+    }
+
+    pub(crate) fn unknown_method(method: &str) -> Self {
+        Self::new(code::METHOD_NOT_FOUND, format!("no method {method:?}"))
+    }
+}
+
+/// The message that answers a request.
+pub(crate) fn written(id: &Value, answer: &Answer) -> Value {
+    match answer {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(refusal) => {
+            let mut error = json!({ "code": refusal.code, "message": refusal.message });
+            if !refusal.data.is_null() {
+                error["data"] = refusal.data.clone();
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
+    }
+}
+
+/// A tool's result that is one text.
+pub(crate) fn text(text: impl Into<String>) -> Value {
+    json!({ "content": [{ "type": "text", "text": text.into() }] })
+}

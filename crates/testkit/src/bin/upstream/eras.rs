@@ -1,0 +1,143 @@
+//! The two eras: what a request says of its own, and what the server says of itself in each.
+
+use serde_json::{Value, json};
+
+use crate::{
+    Speaks,
+    answers::{Answer, Refusal, code},
+    upstream::Upstream,
+};
+
+/// The revision without a handshake.
+pub(crate) const STATELESS: &str = "2026-07-28";
+
+/// The revisions with one, newest first.
+pub(crate) const HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+const NO_SUCH_REVISION: &str = "2099-01-01";
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The revision that a request says it is of, as those without a handshake do.
+pub(crate) fn version(params: &Value) -> Option<&str> {
+    params["_meta"][VERSION_KEY].as_str()
+}
+
+/// Methods that both eras know.
+const BOTH: &[&str] = &[
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];
+
+/// Whether that era knows the method.
+pub(crate) fn is_known(method: &str, stateless: bool) -> bool {
+    match method {
+        "initialize"
+        | "ping"
+        | "logging/setLevel"
+        | "resources/subscribe"
+        | "resources/unsubscribe" => !stateless,
+        "subscriptions/listen" => stateless,
+        _ => BOTH.contains(&method),
+    }
+}
+
+impl Upstream {
+    /// Whether the request is of the era without a handshake, or why it is of none we speak.
+    pub(crate) fn era(&self, method: &str, params: &Value) -> Result<bool, Refusal> {
+        let version = version(params);
+        match self.speaks {
+            Speaks::Handshake => Ok(false),
+            Speaks::Stateless if method == "initialize" => Err(Refusal::unknown_method(method)),
+            Speaks::Stateless if version.is_none() => Err(Refusal::new(
+                code::INVALID_PARAMS,
+                format!("_meta must hold {VERSION_KEY}"),
+            )),
+            _ => match version {
+                None => Ok(false),
+                Some(STATELESS) => Ok(true),
+                Some(other) => {
+                    let mut refusal =
+                        Refusal::new(code::UNSUPPORTED_VERSION, "unsupported protocol version");
+                    refusal.data = json!({ "supported": [STATELESS], "requested": other });
+                    Err(refusal)
+                }
+            },
+        }
+    }
+
+    /// Answers `initialize`.
+    pub(crate) fn initialize(&self, params: &Value) -> Answer {
+        if self.faults.refuse_init {
+            return Err(Refusal::new(code::INTERNAL, "not today"));
+        }
+        let asked = params["protocolVersion"].as_str().unwrap_or_default();
+        let version = HANDSHAKE
+            .iter()
+            .find(|known| **known == asked)
+            .unwrap_or(&"2025-11-25");
+        let version = if self.faults.lie_version {
+            NO_SUCH_REVISION
+        } else {
+            version
+        };
+        Ok(json!({
+            "protocolVersion": version,
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "resources": { "subscribe": true, "listChanged": true },
+                "prompts": { "listChanged": true },
+                "completions": {},
+                "logging": {},
+            },
+            "serverInfo": server_info(),
+            "instructions": INSTRUCTIONS,
+        }))
+    }
+
+    /// Answers `server/discover`.
+    pub(crate) fn discover(&self) -> Answer {
+        if self.speaks == Speaks::Handshake {
+            return Err(Refusal::unknown_method("server/discover"));
+        }
+        let versions = if self.faults.lie_version {
+            vec![NO_SUCH_REVISION]
+        } else if self.speaks == Speaks::Stateless {
+            vec![STATELESS]
+        } else {
+            [STATELESS].iter().chain(HANDSHAKE).copied().collect()
+        };
+        Ok(json!({
+            "resultType": "complete",
+            "supportedVersions": versions,
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "resources": { "subscribe": true, "listChanged": true },
+                "prompts": { "listChanged": true },
+                "completions": {},
+            },
+            "instructions": INSTRUCTIONS,
+            "ttlMs": 60_000,
+            "cacheScope": "private",
+            "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
+        }))
+    }
+}
+
+const INSTRUCTIONS: &str = "Tools that do little, for tests.";
+
+fn server_info() -> Value {
+    json!({
+        "name": "upstream",
+        "title": "A server for tests",
+        "version": "1",
+        "unknown": { "field": true },
+    })
+}

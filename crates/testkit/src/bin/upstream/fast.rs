@@ -1,0 +1,61 @@
+//! The short way for `echo`: the text is never taken apart, only moved from the request into the
+//! answer.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    method: &'a str,
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    name: &'a str,
+    #[serde(borrow)]
+    arguments: Arguments<'a>,
+    #[serde(borrow, rename = "_meta", default)]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Arguments<'a> {
+    #[serde(borrow)]
+    text: &'a RawValue,
+}
+
+/// The answer to a call of `echo`, put at the end of `out`; false if the message is another.
+pub(crate) fn echo(message: &[u8], out: &mut Vec<u8>) -> bool {
+    let Ok(call) = serde_json::from_slice::<Call<'_>>(message) else {
+        return false;
+    };
+    let text = call.params.arguments.text.get();
+    if call.method != "tools/call" || call.params.name != "echo" || !text.starts_with('"') {
+        return false;
+    }
+    let stateless = call
+        .params
+        .meta
+        .is_some_and(|meta| meta.get().contains("protocolVersion"));
+    let pieces = [
+        r#"{"jsonrpc":"2.0","id":"#,
+        call.id.get(),
+        r#","result":{"#,
+        if stateless {
+            r#""resultType":"complete","#
+        } else {
+            ""
+        },
+        r#""content":[{"type":"text","text":"#,
+        text,
+        "}]}}",
+    ];
+    for piece in pieces {
+        out.extend_from_slice(piece.as_bytes());
+    }
+    true
+}

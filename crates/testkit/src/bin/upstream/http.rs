@@ -1,0 +1,337 @@
+//! Messages over HTTP: one endpoint for both eras, with sessions for the one that has them, and
+//! answers as JSON or as streams.
+
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    sync::{Arc, Mutex, atomic::Ordering},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use futures::{StreamExt as _, stream};
+use serde_json::Value;
+use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
+
+use crate::{
+    Speaks,
+    answers::{Refusal, code, written},
+    eras::{self, STATELESS},
+    fast,
+    talk::{Session, Talk, lock},
+    upstream::{Listener, Upstream},
+};
+
+const SESSION: &str = "mcp-session-id";
+
+#[derive(Debug)]
+struct Web {
+    upstream: Arc<Upstream>,
+    streams: bool,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+pub(crate) async fn serve(
+    upstream: Arc<Upstream>,
+    listener: TcpListener,
+    streams: bool,
+) -> anyhow::Result<()> {
+    let web = Arc::new(Web {
+        upstream,
+        streams,
+        sessions: Mutex::default(),
+    });
+    let router = Router::new()
+        .route("/mcp", any(handle))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(web);
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+async fn handle(
+    State(web): State<Arc<Web>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let answered = match method {
+        Method::POST => web.post(&headers, &body).await,
+        Method::GET => web.get(&headers),
+        Method::DELETE => web.delete(&headers),
+        _ => Err(Box::new(StatusCode::METHOD_NOT_ALLOWED.into_response())),
+    };
+    answered.unwrap_or_else(|refused| *refused)
+}
+
+impl Web {
+    async fn post(&self, headers: &HeaderMap, body: &[u8]) -> Result<Response, Box<Response>> {
+        // Who names no session is of the era without, or was never here.
+        if self.upstream.fast && !self.streams {
+            let mut out = Vec::new();
+            if fast::echo(body, &mut out) {
+                let kind = [(header::CONTENT_TYPE, "application/json")];
+                return Ok((kind, out).into_response());
+            }
+        }
+        let message: Value = serde_json::from_slice(body)
+            .map_err(|_| refusal(400, &Value::Null, Refusal::new(-32_700, "not JSON")))?;
+        let method = message["method"].as_str().unwrap_or_default();
+        if let Some((status, only)) = &self.upstream.faults.status
+            && only.as_deref().is_none_or(|only| only == method)
+        {
+            let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::IM_A_TEAPOT);
+            return Err(Box::new((status, "as it was told").into_response()));
+        }
+        let stateless = self.is_stateless(method, headers, &message)?;
+        if stateless {
+            self.check_headers(method, headers, &message)?;
+            let session = Arc::new(Session::default());
+            return Ok(self.answered(session, message, None).await);
+        }
+        if method == "initialize" {
+            let (name, session) = self.new_session();
+            return Ok(self.answered(session, message, Some(name)).await);
+        }
+        let session = self.session(headers)?;
+        Ok(self.answered(session, message, None).await)
+    }
+
+    fn is_stateless(
+        &self,
+        method: &str,
+        headers: &HeaderMap,
+        message: &Value,
+    ) -> Result<bool, Box<Response>> {
+        let id = &message["id"];
+        let said = eras::version(&message["params"]).is_some();
+        let headed = headers
+            .get("mcp-protocol-version")
+            .is_some_and(|version| version == STATELESS);
+        match self.upstream.speaks {
+            // Without a session, an old server says no more than that it wants one.
+            Speaks::Handshake if said && method != "initialize" => Err(refusal(
+                400,
+                id,
+                Refusal::new(code::INVALID_REQUEST, "Bad Request: no session"),
+            )),
+            Speaks::Handshake => Ok(false),
+            Speaks::Stateless if method == "initialize" => {
+                Err(refusal(404, id, Refusal::unknown_method(method)))
+            }
+            Speaks::Stateless => Ok(true),
+            Speaks::Both => Ok(said || (headed && method.starts_with("notifications/"))),
+        }
+    }
+
+    /// What a header repeats must be what the message says.
+    fn check_headers(
+        &self,
+        method: &str,
+        headers: &HeaderMap,
+        message: &Value,
+    ) -> Result<(), Box<Response>> {
+        let (id, params) = (&message["id"], &message["params"]);
+        if id.is_null() {
+            return Ok(());
+        }
+        let mismatch = |what: &str| {
+            let reason = format!("the header {what} is not what the body says");
+            refusal(400, id, Refusal::new(code::HEADER_MISMATCH, reason))
+        };
+        let has = |name: &str, wanted: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .is_some_and(|value| value == wanted || value.starts_with("=?base64?"))
+        };
+        let Some(version) = eras::version(params) else {
+            let refused = Refusal::new(code::INVALID_PARAMS, "_meta holds no revision");
+            return Err(refusal(400, id, refused));
+        };
+        if !has("mcp-protocol-version", version) {
+            return Err(mismatch("MCP-Protocol-Version"));
+        }
+        if !has("mcp-method", method) {
+            return Err(mismatch("Mcp-Method"));
+        }
+        let name = match method {
+            "tools/call" | "prompts/get" => params["name"].as_str(),
+            "resources/read" => params["uri"].as_str(),
+            _ => None,
+        };
+        if name.is_some_and(|name| !has("mcp-name", name)) {
+            return Err(mismatch("Mcp-Name"));
+        }
+        if version != STATELESS || !eras::is_known(method, true) {
+            let refused = self.upstream.era(method, params).err();
+            let refused = refused.unwrap_or_else(|| Refusal::unknown_method(method));
+            let status = if refused.code == code::METHOD_NOT_FOUND {
+                404
+            } else {
+                400
+            };
+            return Err(refusal(status, id, refused));
+        }
+        Ok(())
+    }
+
+    /// Has the message answered: nothing for a notification, else JSON or a stream.
+    async fn answered(
+        &self,
+        session: Arc<Session>,
+        message: Value,
+        new_session: Option<String>,
+    ) -> Response {
+        let (talk, mut messages) = Talk::new(Arc::clone(&session));
+        let method = message["method"].as_str().unwrap_or_default();
+        let listens = method == "subscriptions/listen";
+        let calls = method == "tools/call";
+        // What tells of changes goes to the stream that was opened for it, not to this one.
+        let Some(work) = (method != "notifications/initialized")
+            .then(|| self.upstream.take(talk, message))
+            .flatten()
+        else {
+            return StatusCode::ACCEPTED.into_response();
+        };
+        let work = Work(work);
+        let mut response = if self.streams || listens {
+            let call = self.upstream.calls.load(Ordering::Acquire) + 1;
+            let cut = calls && self.upstream.faults.drop_stream == Some(call);
+            streamed(messages, Some(work), cut)
+        } else {
+            // What is told or asked on the way has no place in JSON: it goes to the other stream.
+            let mut answer = None;
+            while let Some(message) = messages.recv().await {
+                let whole = serde_json::from_str::<Value>(&message).unwrap_or_default();
+                if !whole["method"].is_null() {
+                    session.tell_elsewhere(message);
+                } else if whole.is_object() {
+                    answer = Some((whole, message));
+                }
+            }
+            match answer {
+                Some((whole, text)) => (
+                    status(&whole),
+                    [(header::CONTENT_TYPE, "application/json")],
+                    text,
+                )
+                    .into_response(),
+                None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            }
+        };
+        if let Some(name) = new_session.and_then(|name| HeaderValue::try_from(name).ok()) {
+            response.headers_mut().insert(SESSION, name);
+        }
+        response
+    }
+
+    fn get(&self, headers: &HeaderMap) -> Result<Response, Box<Response>> {
+        if self.upstream.speaks == Speaks::Stateless {
+            return Err(Box::new(StatusCode::METHOD_NOT_ALLOWED.into_response()));
+        }
+        let session = self.session(headers)?;
+        let (talk, messages) = Talk::new(session);
+        talk.session.hears_at(talk.out.clone());
+        lock(&self.upstream.listeners).push(Listener {
+            out: talk.out,
+            subscription: None,
+        });
+        Ok(streamed(messages, None, false))
+    }
+
+    fn delete(&self, headers: &HeaderMap) -> Result<Response, Box<Response>> {
+        self.session(headers)?;
+        if let Some(name) = session_name(headers) {
+            lock(&self.sessions).remove(name);
+        }
+        Ok(StatusCode::NO_CONTENT.into_response())
+    }
+
+    fn new_session(&self) -> (String, Arc<Session>) {
+        let name = uuid::Uuid::now_v7().to_string();
+        let session = Arc::new(Session::default());
+        lock(&self.sessions).insert(name.clone(), Arc::clone(&session));
+        (name, session)
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Box<Response>> {
+        let Some(name) = session_name(headers) else {
+            let refused = Refusal::new(code::INVALID_REQUEST, "Bad Request: no session");
+            return Err(refusal(400, &Value::Null, refused));
+        };
+        let mut sessions = lock(&self.sessions);
+        let session = sessions.get(name).cloned();
+        let requests = session
+            .as_ref()
+            .map_or(0, |session| session.requests.load(Ordering::Acquire));
+        let last = self.upstream.faults.session_lost_after;
+        if last.is_some_and(|last| requests >= last) {
+            sessions.remove(name);
+        } else if let Some(session) = session {
+            return Ok(session);
+        }
+        let refused = Refusal::new(code::INVALID_REQUEST, "Session not found");
+        Err(refusal(404, &Value::Null, refused))
+    }
+}
+
+/// Work that ends with the stream that waits for it.
+struct Work(JoinHandle<()>);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Messages as events; the cut stream ends after it has begun.
+fn streamed(messages: mpsc::UnboundedReceiver<String>, work: Option<Work>, cut: bool) -> Response {
+    let begun = stream::iter([Bytes::from_static(b": here it comes\n\n")]);
+    let events = stream::unfold((messages, work), move |(mut messages, work)| async move {
+        if cut {
+            return None;
+        }
+        let message = messages.recv().await?;
+        let event = Bytes::from(format!("event: message\ndata: {message}\n\n"));
+        Some((event, (messages, work)))
+    });
+    let body = begun.chain(events).map(Ok::<_, Infallible>);
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
+        ("cache-control", "no-cache"),
+        ("x-accel-buffering", "no"),
+    ];
+    (headers, Body::from_stream(body)).into_response()
+}
+
+fn session_name(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION)?.to_str().ok()
+}
+
+/// The status that goes with an answer.
+fn status(answer: &Value) -> StatusCode {
+    let is_stateless_refusal =
+        |code| [code::UNSUPPORTED_VERSION, code::HEADER_MISMATCH].contains(&code);
+    match answer["error"]["code"].as_i64() {
+        Some(code) if is_stateless_refusal(code) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+#[expect(
+    clippy::unnecessary_box_returns,
+    reason = "it is the error of results, which are kept small"
+)]
+fn refusal(status: u16, id: &Value, refusal: Refusal) -> Box<Response> {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    let body = written(id, &Err(refusal)).to_string();
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    Box::new((status, kind, body).into_response())
+}

@@ -1,0 +1,106 @@
+//! A server of other people's tools, for tests: it has every feature that a client must cope with,
+//! and every fault that real servers can't be made to have when a test wants it. Without faults
+//! its `echo` is as fast as a server can be, for the benchmarks. It speaks both eras of the
+//! protocol, over standard input and output, over HTTP or through a WebSocket.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a field of a JSON value gives null where there is none"
+)]
+
+mod answers;
+mod asking;
+mod calls;
+mod eras;
+mod fast;
+mod faults;
+mod http;
+mod listing;
+mod rest;
+mod socket;
+mod stdio;
+mod talk;
+mod upstream;
+
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use clap::{Parser, ValueEnum};
+use tokio::net::TcpListener;
+
+use self::{faults::Faults, upstream::Upstream};
+
+/// Plays a server, with faults on demand.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
+    #[arg(long, conflicts_with = "ws")]
+    http: Option<SocketAddr>,
+    /// Serve a WebSocket at this address, under any path.
+    #[arg(long)]
+    ws: Option<SocketAddr>,
+    /// Which eras of the protocol to speak.
+    #[arg(long, value_enum, default_value_t = Speaks::Both)]
+    era: Speaks,
+    /// Answer requests over HTTP with streams.
+    #[arg(long)]
+    sse: bool,
+    /// List two items a page.
+    #[arg(long)]
+    pages: bool,
+    /// Where `count` keeps its number.
+    #[arg(long)]
+    state: Option<PathBuf>,
+    /// Something to do wrong, `NAME` or `NAME:VALUE`; may be given more than once.
+    #[arg(long = "fault")]
+    faults: Vec<String>,
+}
+
+/// Eras of the protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Speaks {
+    /// 2024-11-05 to 2025-11-25.
+    Handshake,
+    /// 2026-07-28.
+    Stateless,
+    /// All of them.
+    #[default]
+    Both,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let faults = Faults::read(&arguments.faults)?;
+    tokio::time::sleep(faults.slow_start).await;
+    let fast = arguments.faults.is_empty() && arguments.era == Speaks::Both;
+    let upstream = Arc::new(Upstream {
+        speaks: arguments.era,
+        faults,
+        fast,
+        pages: arguments.pages,
+        state: arguments.state,
+        ..Upstream::default()
+    });
+    match (arguments.http, arguments.ws) {
+        (Some(address), _) => {
+            let listener = listening(address).await?;
+            http::serve(upstream, listener, arguments.sse).await
+        }
+        (None, Some(address)) => {
+            let listener = listening(address).await?;
+            socket::serve(upstream, listener).await
+        }
+        (None, None) => stdio::serve(upstream).await,
+    }
+}
+
+async fn listening(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await?;
+    writeln!(io::stderr(), "listening on {}", listener.local_addr()?)?;
+    Ok(listener)
+}

@@ -1,0 +1,85 @@
+//! Messages as lines through standard input and output. Input is read by a thread that waits in
+//! the system, which answers the simplest calls itself.
+
+use std::{
+    io::{self, BufRead as _, BufReader, Write as _},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tokio::{runtime::Handle, sync::oneshot};
+
+use crate::{
+    fast,
+    talk::{Session, Talk},
+    upstream::Upstream,
+};
+
+const READ_BYTES: usize = 64 * 1024;
+
+/// Serves until the input ends.
+pub(crate) async fn serve(upstream: Arc<Upstream>) -> anyhow::Result<()> {
+    if upstream.faults.stubborn {
+        ignore_requests_to_end()?;
+    }
+    if upstream.faults.deaf || upstream.faults.stubborn {
+        return std::future::pending().await;
+    }
+    let (talk, mut messages) = Talk::new(Arc::new(Session::default()));
+    let (done, ended) = oneshot::channel();
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let _in_runtime = runtime.enter();
+        let _ = done.send(read(&upstream, &talk));
+    });
+    let write = async {
+        while let Some(mut message) = messages.recv().await {
+            message.push('\n');
+            let mut out = io::stdout().lock();
+            out.write_all(message.as_bytes())?;
+            out.flush()?;
+        }
+        Ok(())
+    };
+    tokio::select! {
+        ended = ended => ended?,
+        written = write => written,
+    }
+}
+
+fn read(upstream: &Arc<Upstream>, talk: &Talk) -> anyhow::Result<()> {
+    let mut input = BufReader::with_capacity(READ_BYTES, io::stdin().lock());
+    let (mut line, mut out) = (Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if upstream.fast && fast::echo(&line, &mut out) {
+            out.push(b'\n');
+        } else if let Ok(message) = serde_json::from_slice::<Value>(&line) {
+            upstream.take(talk.clone(), message);
+        }
+        // What has come together is answered together.
+        if !out.is_empty() && !input.buffer().contains(&b'\n') {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(&out)?;
+            stdout.flush()?;
+            out.clear();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn ignore_requests_to_end() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut asked = signal(SignalKind::terminate())?;
+    tokio::spawn(async move { while asked.recv().await.is_some() {} });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn ignore_requests_to_end() -> anyhow::Result<()> {
+    Ok(())
+}

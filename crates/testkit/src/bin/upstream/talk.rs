@@ -1,0 +1,106 @@
+//! One client: where messages to it go, what it was asked, and what it wants to hear of.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::AbortHandle,
+};
+
+/// Where messages to a client go.
+pub(crate) type Out = mpsc::UnboundedSender<String>;
+
+/// What lasts as long as a client does.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    last: AtomicU64,
+    running: Mutex<HashMap<String, AbortHandle>>,
+    /// Where the client hears what belongs to no request, over HTTP.
+    elsewhere: Mutex<Option<Out>>,
+    /// Requests so far.
+    pub(crate) requests: AtomicU64,
+}
+
+/// One exchange with a client.
+#[derive(Debug, Clone)]
+pub(crate) struct Talk {
+    pub(crate) session: Arc<Session>,
+    pub(crate) out: Out,
+}
+
+impl Talk {
+    /// A talk with a client, and what is to be sent to it.
+    pub(crate) fn new(session: Arc<Session>) -> (Self, mpsc::UnboundedReceiver<String>) {
+        let (out, messages) = mpsc::unbounded_channel();
+        (Self { session, out }, messages)
+    }
+
+    /// Sends a message; nobody may be there any more.
+    pub(crate) fn send(&self, message: &Value) {
+        let _ = self.out.send(message.to_string());
+    }
+
+    /// Tells the client something.
+    pub(crate) fn tell(&self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Asks the client something; its answer is a whole message.
+    pub(crate) async fn ask(&self, method: &str, params: &Value) -> Option<Value> {
+        let id = self.session.last.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        lock(&self.session.asked).insert(id, answer);
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        answered.await.ok()
+    }
+}
+
+impl Session {
+    /// The client has answered.
+    pub(crate) fn answered(&self, message: Value) {
+        let asked = message["id"]
+            .as_u64()
+            .and_then(|id| lock(&self.asked).remove(&id));
+        if let Some(asked) = asked {
+            let _ = asked.send(message);
+        }
+    }
+
+    /// The client has opened a stream for what belongs to no request.
+    pub(crate) fn hears_at(&self, out: Out) {
+        *lock(&self.elsewhere) = Some(out);
+    }
+
+    /// Sends it there, if there is such a stream.
+    pub(crate) fn tell_elsewhere(&self, message: String) {
+        if let Some(out) = lock(&self.elsewhere).as_ref() {
+            let _ = out.send(message);
+        }
+    }
+
+    /// This request is being worked on.
+    pub(crate) fn started(&self, id: &Value, work: AbortHandle) {
+        let mut running = lock(&self.running);
+        running.retain(|_, work| !work.is_finished());
+        running.insert(id.to_string(), work);
+    }
+
+    /// The client does not want that any more.
+    pub(crate) fn cancel(&self, id: &Value) {
+        if let Some(work) = lock(&self.running).remove(&id.to_string()) {
+            work.abort();
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

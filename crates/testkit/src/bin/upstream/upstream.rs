@@ -1,0 +1,181 @@
+//! The server itself: takes a message, does what it asks, and sends what there is to say. It does
+//! not know how messages come and go.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Speaks,
+    answers::{Answer, Refusal, code, written},
+    eras,
+    faults::Faults,
+    talk::{Out, Talk, lock},
+};
+
+/// The server.
+#[derive(Debug, Default)]
+pub(crate) struct Upstream {
+    pub(crate) speaks: Speaks,
+    pub(crate) faults: Faults,
+    /// Nothing can be wrong: `echo` may be answered without a second look.
+    pub(crate) fast: bool,
+    pub(crate) pages: bool,
+    pub(crate) state: Option<PathBuf>,
+    /// Calls so far.
+    pub(crate) calls: AtomicU64,
+    pub(crate) counted: Mutex<u64>,
+    /// The tools' descriptions have changed.
+    pub(crate) changed: AtomicBool,
+    pub(crate) listeners: Mutex<Vec<Listener>>,
+}
+
+/// Somebody who wants to hear of changes.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) out: Out,
+    /// The request that said so, in the era without a handshake.
+    pub(crate) subscription: Option<Value>,
+}
+
+impl Upstream {
+    /// Takes a message. What is to be said goes out through the talk; the work that a request
+    /// makes is a task of its own, which the client can cancel.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        talk: Talk,
+        message: Value,
+    ) -> Option<tokio::task::JoinHandle<()>> {
+        if message["method"].is_null() {
+            talk.session.answered(message);
+            return None;
+        }
+        if message["id"].is_null() {
+            self.hear(&talk, &message);
+            return None;
+        }
+        talk.session.requests.fetch_add(1, Ordering::Relaxed);
+        let (upstream, session) = (Arc::clone(self), Arc::clone(&talk.session));
+        let id = message["id"].clone();
+        let work = tokio::spawn(async move { upstream.answer(&talk, &message).await });
+        session.started(&id, work.abort_handle());
+        Some(work)
+    }
+
+    fn hear(&self, talk: &Talk, message: &Value) {
+        match message["method"].as_str() {
+            Some("notifications/cancelled") => {
+                talk.session.cancel(&message["params"]["requestId"]);
+            }
+            Some("notifications/initialized") => lock(&self.listeners).push(Listener {
+                out: talk.out.clone(),
+                subscription: None,
+            }),
+            _ => {}
+        }
+    }
+
+    async fn answer(&self, talk: &Talk, message: &Value) {
+        let method = message["method"].as_str().unwrap_or_default();
+        let name = message["params"]["name"].as_str().unwrap_or_default();
+        let hangs = |on: &String| on == method || on == name;
+        if self.faults.hang_on.iter().any(hangs)
+            || (method == "server/discover" && self.faults.no_discover)
+        {
+            return std::future::pending().await;
+        }
+        let id = &message["id"];
+        let answer = self.answered(talk, id, method, &message["params"]).await;
+        if self.faults.garbage {
+            let _ = talk.out.send("Server is running, have fun!".to_owned());
+            let _ = talk.out.send(r#"{"jsonrpc":"2.0","id":"#.to_owned());
+        }
+        let mut message = written(id, &answer);
+        if self.faults.wrong_ids {
+            let mut wrong = message.clone();
+            wrong["id"] = json!(id.as_u64().unwrap_or_default() + 1_000_000);
+            talk.send(&wrong);
+        }
+        if self.faults.never_id && method == "tools/call" {
+            message.as_object_mut().map(|fields| fields.remove("id"));
+        }
+        talk.send(&message);
+    }
+
+    async fn answered(&self, talk: &Talk, id: &Value, method: &str, params: &Value) -> Answer {
+        let stateless = self.era(method, params)?;
+        if !eras::is_known(method, stateless) {
+            return Err(Refusal::unknown_method(method));
+        }
+        let mut result = match method {
+            "initialize" => self.initialize(params),
+            "server/discover" if self.faults.exit_on_discover => die(),
+            "server/discover" => self.discover(),
+            "ping" | "logging/setLevel" | "resources/unsubscribe" => Ok(json!({})),
+            "tools/list" => self.list_tools(params).await,
+            "tools/call" => self.call(talk, stateless, params).await,
+            "resources/subscribe" => Ok(Self::subscribe(talk, params)),
+            "subscriptions/listen" => self.listen(talk, id, params).await,
+            _ => self.rest(method, params, stateless),
+        }?;
+        if stateless && let Some(fields) = result.as_object_mut() {
+            fields
+                .entry("resultType")
+                .or_insert_with(|| json!("complete"));
+            if method.ends_with("/list") || method == "resources/read" {
+                fields.insert("ttlMs".to_owned(), json!(60_000));
+                fields.insert("cacheScope".to_owned(), json!("private"));
+            }
+        }
+        Ok(result)
+    }
+
+    /// Says that the tools have changed to everybody who wants to hear of it.
+    pub(crate) fn announce_change(&self) {
+        if self.changed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        for listener in lock(&self.listeners).iter() {
+            let mut message =
+                json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+            if let Some(id) = &listener.subscription {
+                message["params"] =
+                    json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+            }
+            let _ = listener.out.send(message.to_string());
+        }
+    }
+
+    async fn listen(&self, talk: &Talk, id: &Value, params: &Value) -> Answer {
+        if !params["notifications"].is_object() {
+            return Err(Refusal::new(
+                code::INVALID_PARAMS,
+                "notifications must say what to listen to",
+            ));
+        }
+        talk.tell(
+            "notifications/subscriptions/acknowledged",
+            &json!({
+                "_meta": { "io.modelcontextprotocol/subscriptionId": id },
+                "notifications": params["notifications"],
+            }),
+        );
+        lock(&self.listeners).push(Listener {
+            out: talk.out.clone(),
+            subscription: Some(id.clone()),
+        });
+        std::future::pending().await
+    }
+}
+
+/// Ends the process as a crash would.
+#[expect(clippy::exit, reason = "this is what it is for")]
+pub(crate) fn die() -> ! {
+    std::process::exit(3)
+}

@@ -1,0 +1,75 @@
+//! Where the stand-in for other people's servers lies. It is a program of this crate; tests of
+//! other crates find it here, built if it is not.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+    time::SystemTime,
+};
+
+const NAME: &str = "upstream";
+
+/// The program `upstream`, as fresh as its source.
+pub fn upstream_program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = beside_tests();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        if modified(&program)
+            .is_some_and(|built| newest(&sources).is_some_and(|source| source < built))
+        {
+            return program;
+        }
+        // The profile's folder is named after it, but for this one.
+        let profile = match program.parent().and_then(Path::file_name) {
+            Some(folder) if folder != "debug" => folder.to_string_lossy().into_owned(),
+            _ => "dev".to_owned(),
+        };
+        let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME")])
+            .args(["--bin", NAME, "--profile", &profile])
+            .arg("--target-dir")
+            .arg(target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(
+            built.is_ok_and(|status| status.success()) && program.is_file(),
+            "the program {NAME} can't be built"
+        );
+        program
+    })
+}
+
+/// Programs lie in the folder above that of the tests.
+fn beside_tests() -> PathBuf {
+    let tests = std::env::current_exe().unwrap_or_default();
+    let folder = tests.parent().unwrap_or(Path::new("."));
+    let folder = if folder.ends_with("deps") {
+        folder.parent().unwrap_or(folder)
+    } else {
+        folder
+    };
+    folder.join(format!("{NAME}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    file.metadata().and_then(|data| data.modified()).ok()
+}
+
+/// When the newest file below was changed.
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.path();
+            if path.is_dir() {
+                newest(&path)
+            } else {
+                modified(&path)
+            }
+        })
+        .max()
+}
