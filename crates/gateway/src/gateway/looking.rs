@@ -195,10 +195,8 @@ async fn look_at(served: &Served, tool: &KnownTool) -> ToolLook {
         Some(KeptBack::Unsure) => Standing::Unsure,
         Some(KeptBack::Changed) => {
             let before = served.pins.text(&tool.def.name).await;
-            let diff = before.map(|before| difference(&before, &tool.def.raw));
-            let untold = || "(what changed lies beyond what was kept of it)".to_owned();
             Standing::Changed {
-                diff: diff.filter(|diff| !diff.is_empty()).unwrap_or_else(untold),
+                diff: difference(&before.unwrap_or_default(), &tool.def.raw),
             }
         }
         None if tool.pinned == Pinned::First => Standing::New,

@@ -305,12 +305,22 @@ fn would_change(book: &Book, offered: &Offered, trust: bool) -> bool {
     }
 }
 
-/// What became of a definition, line by line.
+/// What became of a definition, line by line. Of what lies beyond the part that is kept all is
+/// shown: nobody should approve what they did not see.
 pub(crate) fn difference(before: &str, now: &Value) -> String {
     const MAX_DIFF_CHARS: usize = 4_000;
-    let now = cut_to_chars(&canonical::readable(now), MAX_TEXT_CHARS);
-    let lines = similar::TextDiff::from_lines(before, now.as_str());
+    const MAX_REST_CHARS: usize = 20_000;
+    let whole = canonical::readable(now);
+    let kept = cut_to_chars(&whole, MAX_TEXT_CHARS);
+    let lines = similar::TextDiff::from_lines(before, kept.as_str());
     let diff = lines.unified_diff().context_radius(1).to_string();
     let visible: Vec<String> = diff.lines().map(crate::scan::visible).collect();
-    cut_to_chars(&visible.join("\n"), MAX_DIFF_CHARS)
+    let diff = cut_to_chars(&visible.join("\n"), MAX_DIFF_CHARS);
+    let rest: String = whole.chars().skip(MAX_TEXT_CHARS).collect();
+    if rest.is_empty() {
+        return diff;
+    }
+    let rest: Vec<String> = rest.lines().map(crate::scan::visible).collect();
+    let rest = cut_to_chars(&rest.join("\n"), MAX_REST_CHARS);
+    format!("{diff}\n(what follows was not kept, and may have changed; it now is:)\n{rest}")
 }
