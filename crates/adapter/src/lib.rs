@@ -1,6 +1,6 @@
 //! MCP servers' tools as functions.
 //!
-//! A [`Client`](client::Client) is one server: connected when it is needed, kept alive, shared by
+//! A [`Client`] is one server: connected when it is needed, kept alive, shared by
 //! all who call it. Configuration, transports, both eras of the protocol, and what can go wrong
 //! each have a room of their own.
 //!
