@@ -24,7 +24,7 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
 fn listed(written: Value) -> Result<Listed, String> {
     let environment = environment(&[("KEY", "put-in-1234")]);
     let variables = |name: &str| environment.get(name).map(str::to_owned);
-    let file = Path::new("/work/.vscode/mcp.json");
+    let file = Path::new("/project/.vscode/mcp.json");
     entry::check("one", &fields(written), file, &environment, &variables)
 }
 
@@ -176,7 +176,7 @@ fn mistakes_are_named_without_the_values() {
 fn other_clients_fields_are_read_as_they_mean_them() {
     let environment = environment(&[]);
     let ours = |written: Value| {
-        let file = Path::new("/work/.vscode/mcp.json");
+        let file = Path::new("/project/.vscode/mcp.json");
         Value::Object(as_ours(&fields(written), file, &environment))
     };
     assert_eq!(
@@ -186,8 +186,8 @@ fn other_clients_fields_are_read_as_they_mean_them() {
             "alwaysAllow": ["read"],
         })),
         json!({
-            "command": "/work/run", "args": ["/home/me/notes", "${env:X}"],
-            "cwd": "/work/.vscode/sub", "alwaysAllow": ["read"], "longest_ms": 60_000,
+            "command": "/project/run", "args": ["/home/me/notes", "${env:X}"],
+            "cwd": "/project/.vscode/sub", "alwaysAllow": ["read"], "longest_ms": 60_000,
         })
     );
     assert_eq!(
