@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, RunState, Score, Session, SessionId,
+    GraphNode, Invocation, Item, NodeId, Run, RunEvent, RunId, RunState, Score, Session, SessionId,
     StateSnapshot, Suspension, SuspensionId, Thought, Timestamp,
 };
 
@@ -155,6 +155,23 @@ pub enum Change {
         key: String,
         /// What it is from now on.
         value: Option<Value>,
+        /// When.
+        at: Timestamp,
+    },
+    /// An item is written, with what it is found by. Refused unless its version is that of the one
+    /// there (0 if there is none), or if another has what only one may have.
+    PutItem {
+        /// The item; its `version` is the one that was seen.
+        item: Item,
+        /// Its long texts, in their order, in place of those before; `None` leaves them as they are.
+        parts: Option<Vec<String>>,
+    },
+    /// An item and its texts are deleted. Refused unless it is there.
+    DropItem {
+        /// Its kind.
+        kind: String,
+        /// Its id.
+        id: String,
         /// When.
         at: Timestamp,
     },
