@@ -6,12 +6,14 @@
 //! nothing of tools, models or protocols.
 
 mod error;
+mod items;
 mod store;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 pub use error::StoreError;
+pub use items::{ItemChange, ItemFilter, ItemOrder, Items, KeyMatch};
 pub use store::{
     BranchEntry, Finding, Found, Moved, Page, RunFilter, Search, SessionEntry, State, Store,
     StoreFuture, Usage, WayBack, Which,

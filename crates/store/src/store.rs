@@ -10,7 +10,7 @@ use deliberate_core::{
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::StoreError;
+use crate::{Items, StoreError};
 
 /// What the store promises: the thing, or why it could not be read or written. A thing that is
 /// not there reads as `None`.
@@ -23,7 +23,7 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// durability, of the machine; a commit that returned `Err` left nothing. Reads see every
 /// commit that returned before they began. Lists are bounded by their [`Page`], and leave out what
 /// a backtrack set aside unless [`Which::All`] is asked for.
-pub trait Store: Send + Sync {
+pub trait Store: Items {
     /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
     /// the future.
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()>;

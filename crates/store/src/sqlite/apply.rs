@@ -8,7 +8,7 @@ use deliberate_core::{
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::{epochs, graphs, rows::query_error, runs, suspensions};
+use super::{epochs, graphs, items, rows::query_error, runs, suspensions};
 use crate::StoreError;
 
 pub(super) type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
@@ -30,6 +30,14 @@ pub(super) async fn apply(
             }
             Change::Require(requirement) => {
                 require(connection, requirement).await?;
+                continue;
+            }
+            Change::PutItem { item, parts } => {
+                items::put(connection, item, parts.as_deref()).await?;
+                continue;
+            }
+            Change::DropItem { kind, id, at } => {
+                items::remove(connection, kind, id, *at).await?;
                 continue;
             }
             Change::PruneNodes { nodes, .. } if nodes.is_empty() => continue,
@@ -165,7 +173,10 @@ async fn require(
 /// The change as a statement; `None` for those that are more than one.
 fn statement(change: &Change) -> Option<Statement<'_>> {
     Some(match change {
-        Change::Backtrack { .. } | Change::Require(_) => return None,
+        Change::Backtrack { .. }
+        | Change::Require(_)
+        | Change::PutItem { .. }
+        | Change::DropItem { .. } => return None,
         Change::AddSession(session) => add_session(session),
         Change::RenameSession {
             session_id,

@@ -11,6 +11,7 @@ mod excerpt;
 mod fetch;
 mod graphs;
 mod import;
+mod items;
 mod open;
 mod read;
 mod rows;

@@ -68,7 +68,7 @@ async fn a_database_of_the_first_version_reads_as_before() {
     let state = store.state().await.unwrap();
     assert_eq!(
         (state.schema_version, state.sessions, state.thoughts),
-        (4, 2, 5)
+        (5, 2, 5)
     );
     let s = "s".into();
     assert_eq!(

@@ -7,6 +7,7 @@ pub(crate) mod epochs;
 pub(crate) mod findings;
 pub(crate) mod handles;
 pub(crate) mod history;
+pub(crate) mod items;
 pub(crate) mod lines;
 pub(crate) mod lists;
 pub(crate) mod marks;
@@ -294,6 +295,14 @@ macro_rules! store_contract {
                 }
                 run_histories {
                     any_history_of_runs_is_as_if_they_were_lists,
+                }
+                items {
+                    an_item_comes_back_as_it_was,
+                    who_has_not_seen_the_last_version_is_refused,
+                    what_only_one_may_have_is_one_items,
+                    items_are_found_and_put_in_order_by_their_keys,
+                    long_texts_stay_until_they_are_replaced,
+                    who_reads_on_hears_of_every_change,
                 }
                 settings {
                     a_setting_is_made_replaced_and_removed,

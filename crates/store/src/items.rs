@@ -1,0 +1,134 @@
+//! How things that are kept whole are read: by id, by what they are found by, in an order, or from
+//! the last change on.
+
+use deliberate_core::Item;
+
+use crate::{Page, StoreFuture};
+
+/// Reads items. Lists are bounded by their [`Page`]; what was deleted is in none of them but
+/// [`Items::changed_items`].
+pub trait Items: Send + Sync {
+    /// The item of that kind and id.
+    fn item<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, Option<Item>>;
+
+    /// Items of which all of this is true.
+    fn items<'a>(&'a self, filter: &'a ItemFilter, page: Page) -> StoreFuture<'a, Vec<Item>>;
+
+    /// How many there are of which all of this is true.
+    fn count_items<'a>(&'a self, filter: &'a ItemFilter) -> StoreFuture<'a, u64>;
+
+    /// The values items of a kind have under a name, with how many have each: the most frequent
+    /// first.
+    fn item_values<'a>(
+        &'a self,
+        kind: &'a str,
+        name: &'a str,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<(String, u64)>>;
+
+    /// An item's long texts, in their order.
+    fn item_parts<'a>(
+        &'a self,
+        kind: &'a str,
+        id: &'a str,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<String>>;
+
+    /// How many long texts an item has.
+    fn count_item_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64>;
+
+    /// What was written or deleted after that one, in order.
+    fn changed_items<'a>(
+        &'a self,
+        kind: &'a str,
+        after_seq: i64,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<ItemChange>>;
+}
+
+/// Which items a list holds, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ItemFilter {
+    /// Of this kind.
+    pub kind: String,
+    /// With keys like these, every one of them.
+    pub keys: Vec<KeyMatch>,
+    /// Put in this order.
+    pub order: ItemOrder,
+}
+
+/// What is asked of an item's keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyMatch {
+    /// It has one of these values.
+    Any {
+        /// Of the key of this name.
+        name: String,
+        /// The values.
+        values: Vec<String>,
+    },
+    /// It has a value within these, both included, as texts are compared.
+    Between {
+        /// Of the key of this name.
+        name: String,
+        /// Not before this.
+        from: Option<String>,
+        /// Not after this.
+        to: Option<String>,
+    },
+    /// It has a value that holds this text.
+    Holds {
+        /// Of the key of this name.
+        name: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// The order of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ItemOrder {
+    /// The last made first.
+    #[default]
+    Newest,
+    /// The first made first.
+    Oldest,
+    /// By the smallest value under a name; those without one last.
+    Key {
+        /// The name.
+        name: String,
+        /// The greatest first.
+        descending: bool,
+    },
+}
+
+/// An item that was written or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemChange {
+    /// Its id.
+    pub id: String,
+    /// When, among all writes.
+    pub seq: i64,
+    /// Whether it was deleted.
+    pub gone: bool,
+}
+
+impl ItemFilter {
+    /// All of a kind.
+    pub fn of(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Those of a kind with that value under that name.
+    pub fn with(kind: &str, name: &str, value: &str) -> Self {
+        let mut filter = Self::of(kind);
+        filter.keys.push(KeyMatch::Any {
+            name: name.to_owned(),
+            values: vec![value.to_owned()],
+        });
+        filter
+    }
+}

@@ -1,0 +1,381 @@
+//! Items: written and read.
+
+use std::collections::BTreeSet;
+
+use deliberate_core::{Item, ItemKey, Timestamp};
+use serde_json::Value;
+use sqlx::{Row, Sqlite, SqliteConnection, query_builder::QueryBuilder, sqlite::SqliteRow};
+
+use super::{
+    SqliteStore,
+    apply::run,
+    rows::{Columns, FromRow, query_error},
+    runs::conflict,
+};
+use crate::{ItemChange, ItemFilter, ItemOrder, Items, KeyMatch, Page, StoreError, StoreFuture};
+
+/// What is between the keys of an item that is read: no key holds it.
+const NEXT_KEY: char = '\u{1e}';
+
+const NEXT_SEQ: &str = "(SELECT coalesce(max(seq), 0) + 1 FROM items)";
+
+/// Writes an item, its keys and, if they are given, its parts.
+pub(super) async fn put(
+    connection: &mut SqliteConnection,
+    item: &Item,
+    parts: Option<&[String]>,
+) -> Result<(), StoreError> {
+    if write(connection, item).await? == 0 {
+        return Err(conflict("it was written or deleted meanwhile"));
+    }
+    forget(
+        connection,
+        "DELETE FROM item_keys WHERE kind = $1 AND item_id = $2",
+        &item.kind,
+        &item.id,
+    )
+    .await?;
+    put_keys(connection, item).await?;
+    let Some(parts) = parts else {
+        return Ok(());
+    };
+    forget(connection, FORGET_PARTS, &item.kind, &item.id).await?;
+    for (number, text) in parts.iter().enumerate() {
+        let part = sqlx::query(
+            "INSERT INTO item_parts (kind, item_id, part, text) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(&item.kind)
+        .bind(&item.id)
+        .bind(i64::try_from(number).unwrap_or(i64::MAX))
+        .bind(text);
+        run(connection, part).await?;
+    }
+    Ok(())
+}
+
+const FORGET_PARTS: &str = "DELETE FROM item_parts WHERE kind = $1 AND item_id = $2";
+
+/// The row itself. One that was deleted may be made anew.
+async fn write(connection: &mut SqliteConnection, item: &Item) -> Result<u64, StoreError> {
+    let mut sql = QueryBuilder::<Sqlite>::new("");
+    if item.version == 0 {
+        sql.push(
+            "INSERT INTO items (kind, id, version, seq, created_at, updated_at, body) SELECT ",
+        );
+        let mut values = sql.separated(", ");
+        values
+            .push_bind(&item.kind)
+            .push_bind(&item.id)
+            .push("1")
+            .push(NEXT_SEQ);
+        values
+            .push_bind(item.created_at.as_micros())
+            .push_bind(item.updated_at.as_micros());
+        values.push_bind(item.body.to_string());
+        sql.push(
+            " WHERE true ON CONFLICT (kind, id) DO UPDATE SET version = items.version + 1, \
+                  seq = excluded.seq, gone = 0, created_at = excluded.created_at, \
+                  updated_at = excluded.updated_at, body = excluded.body WHERE items.gone = 1",
+        );
+    } else {
+        sql.push("UPDATE items SET version = version + 1, seq = ")
+            .push(NEXT_SEQ);
+        sql.push(", updated_at = ")
+            .push_bind(item.updated_at.as_micros());
+        sql.push(", body = ").push_bind(item.body.to_string());
+        sql.push(" WHERE kind = ").push_bind(&item.kind);
+        sql.push(" AND id = ").push_bind(&item.id);
+        sql.push(" AND gone = 0 AND version = ")
+            .push_bind(item.version);
+    }
+    run(connection, sql.build()).await
+}
+
+async fn put_keys(connection: &mut SqliteConnection, item: &Item) -> Result<(), StoreError> {
+    for key in item.keys.iter().collect::<BTreeSet<_>>() {
+        let insert = sqlx::query(
+            "INSERT INTO item_keys (kind, name, value, item_id, only) VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(&item.kind)
+        .bind(&key.name)
+        .bind(&key.value)
+        .bind(&item.id)
+        .bind(key.only);
+        if let Err(error) = run(connection, insert).await {
+            return Err(match error {
+                StoreError::Conflict { .. } => conflict(&format!(
+                    "another {} has the {} {:?}",
+                    item.kind, key.name, key.value
+                )),
+                other => other,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Deletes an item; a mark of it stays.
+pub(super) async fn remove(
+    connection: &mut SqliteConnection,
+    kind: &str,
+    id: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let mut sql = QueryBuilder::<Sqlite>::new("UPDATE items SET gone = 1, body = 'null', seq = ");
+    sql.push(NEXT_SEQ);
+    sql.push(", version = version + 1, updated_at = ")
+        .push_bind(at.as_micros());
+    sql.push(" WHERE gone = 0 AND kind = ").push_bind(kind);
+    sql.push(" AND id = ").push_bind(id);
+    if run(connection, sql.build()).await? == 0 {
+        return Err(conflict("it was deleted meanwhile"));
+    }
+    forget(
+        connection,
+        "DELETE FROM item_keys WHERE kind = $1 AND item_id = $2",
+        kind,
+        id,
+    )
+    .await?;
+    forget(connection, FORGET_PARTS, kind, id).await
+}
+
+async fn forget(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    kind: &str,
+    id: &str,
+) -> Result<(), StoreError> {
+    run(connection, sqlx::query(sql).bind(kind).bind(id)).await?;
+    Ok(())
+}
+
+impl Items for SqliteStore {
+    fn item<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, Option<Item>> {
+        Box::pin(async move {
+            let mut sql = QueryBuilder::new(WHOLE);
+            sql.push(" WHERE i.gone = 0 AND i.kind = ").push_bind(kind);
+            sql.push(" AND i.id = ").push_bind(id);
+            Ok(self.rows(sql.build()).await?.into_iter().next())
+        })
+    }
+
+    fn items<'a>(&'a self, filter: &'a ItemFilter, page: Page) -> StoreFuture<'a, Vec<Item>> {
+        Box::pin(async move {
+            let mut sql = QueryBuilder::new(WHOLE);
+            push_filter(&mut sql, filter);
+            push_order(&mut sql, &filter.order);
+            sql.push(" LIMIT ").push_bind(page.bounded_limit());
+            sql.push(" OFFSET ").push_bind(page.offset);
+            self.rows(sql.build()).await
+        })
+    }
+
+    fn count_items<'a>(&'a self, filter: &'a ItemFilter) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut sql = QueryBuilder::new("SELECT count(*) FROM items i");
+            push_filter(&mut sql, filter);
+            self.counted(sql).await
+        })
+    }
+
+    fn item_values<'a>(
+        &'a self,
+        kind: &'a str,
+        name: &'a str,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<(String, u64)>> {
+        Box::pin(async move {
+            let counts = sqlx::query(
+                "SELECT value, count(*) AS many FROM item_keys WHERE kind = $1 AND name = $2 \
+                 GROUP BY value ORDER BY many DESC, value LIMIT $3 OFFSET $4",
+            )
+            .bind(kind)
+            .bind(name)
+            .bind(page.bounded_limit())
+            .bind(page.offset);
+            let counts: Vec<Counted> = self.rows(counts).await?;
+            Ok(counts.into_iter().map(|it| (it.value, it.many)).collect())
+        })
+    }
+
+    fn item_parts<'a>(
+        &'a self,
+        kind: &'a str,
+        id: &'a str,
+        page: Page,
+    ) -> StoreFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            let parts = sqlx::query(
+                "SELECT text FROM item_parts WHERE kind = $1 AND item_id = $2 \
+                 AND part >= $4 ORDER BY part LIMIT $3",
+            )
+            .bind(kind)
+            .bind(id)
+            .bind(page.bounded_limit())
+            .bind(page.offset);
+            let parts: Vec<Part> = self.rows(parts).await?;
+            Ok(parts.into_iter().map(|it| it.0).collect())
+        })
+    }
+
+    fn count_item_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut sql = QueryBuilder::new("SELECT count(*) FROM item_parts WHERE kind = ");
+            sql.push_bind(kind);
+            sql.push(" AND item_id = ").push_bind(id);
+            self.counted(sql).await
+        })
+    }
+
+    fn changed_items<'a>(
+        &'a self,
+        kind: &'a str,
+        after_seq: i64,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<ItemChange>> {
+        let changes = sqlx::query(
+            "SELECT id, seq, gone FROM items WHERE kind = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+        )
+        .bind(kind)
+        .bind(after_seq)
+        .bind(Page::first(limit).bounded_limit());
+        Box::pin(self.rows(changes))
+    }
+}
+
+impl SqliteStore {
+    async fn counted(&self, mut sql: QueryBuilder<Sqlite>) -> Result<u64, StoreError> {
+        let row = sql.build().fetch_one(self.readers().await?).await;
+        let row = row.map_err(|error| query_error(&error))?;
+        let many: i64 = row.try_get(0).map_err(|error| query_error(&error))?;
+        Ok(u64::try_from(many).unwrap_or(0))
+    }
+}
+
+/// An item with its keys in one text: a row that leaves the database's thread costs more than what
+/// is in it.
+const WHOLE: &str = "SELECT i.kind, i.id, i.version, i.seq, i.created_at, i.updated_at, i.body, \
+     (SELECT group_concat(json_array(k.name, k.value, k.only), char(30)) FROM item_keys k \
+      WHERE k.kind = i.kind AND k.item_id = i.id) AS keys FROM items i";
+
+fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
+    sql.push(" WHERE i.gone = 0 AND i.kind = ")
+        .push_bind(filter.kind.clone());
+    for wanted in &filter.keys {
+        // Rows are found from the key's side, which has an index; what holds a text is not.
+        sql.push(
+            " AND i.id IN (SELECT k.item_id FROM item_keys k WHERE k.kind = i.kind AND k.name = ",
+        );
+        match wanted {
+            KeyMatch::Any { name, values } => {
+                sql.push_bind(name.clone());
+                sql.push(" AND k.value IN (SELECT value FROM json_each(");
+                sql.push_bind(Value::from(values.clone()).to_string());
+                sql.push("))");
+            }
+            KeyMatch::Between { name, from, to } => {
+                sql.push_bind(name.clone());
+                if let Some(from) = from {
+                    sql.push(" AND k.value >= ").push_bind(from.clone());
+                }
+                if let Some(to) = to {
+                    sql.push(" AND k.value <= ").push_bind(to.clone());
+                }
+            }
+            KeyMatch::Holds { name, text } => {
+                sql.push_bind(name.clone());
+                sql.push(" AND instr(k.value, ")
+                    .push_bind(text.clone())
+                    .push(") > 0");
+            }
+        }
+        sql.push(")");
+    }
+}
+
+fn push_order(sql: &mut QueryBuilder<Sqlite>, order: &ItemOrder) {
+    match order {
+        ItemOrder::Newest => {
+            sql.push(" ORDER BY i.created_at DESC, i.id DESC");
+        }
+        ItemOrder::Oldest => {
+            sql.push(" ORDER BY i.created_at, i.id");
+        }
+        ItemOrder::Key { name, descending } => {
+            sql.push(" ORDER BY (SELECT min(k.value) FROM item_keys k WHERE k.kind = i.kind AND k.item_id = i.id AND k.name = ");
+            sql.push_bind(name.clone());
+            sql.push(if *descending {
+                ") DESC NULLS LAST, i.id"
+            } else {
+                ") ASC NULLS LAST, i.id"
+            });
+        }
+    }
+}
+
+impl FromRow for Item {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            kind: row.get("kind")?,
+            id: row.get("id")?,
+            version: row.get("version")?,
+            seq: row.get("seq")?,
+            body: row.json("body")?,
+            keys: read_keys(row.get::<Option<String>>("keys")?.as_deref().unwrap_or("")),
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    }
+}
+
+/// Keys are written by us alone; one that can't be read is none.
+fn read_keys(text: &str) -> Vec<ItemKey> {
+    let mut keys: Vec<ItemKey> = text
+        .split(NEXT_KEY)
+        .filter_map(|key| serde_json::from_str::<(String, String, u8)>(key).ok())
+        .map(|(name, value, only)| ItemKey {
+            name,
+            value,
+            only: only == 1,
+        })
+        .collect();
+    keys.sort();
+    keys
+}
+
+struct Counted {
+    value: String,
+    many: u64,
+}
+
+impl FromRow for Counted {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        let many: i64 = row.get("many")?;
+        Ok(Self {
+            value: row.get("value")?,
+            many: u64::try_from(many).unwrap_or(0),
+        })
+    }
+}
+
+struct Part(String);
+
+impl FromRow for Part {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        Columns(row).get("text").map(Self)
+    }
+}
+
+impl FromRow for ItemChange {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let row = Columns(row);
+        Ok(Self {
+            id: row.get("id")?,
+            seq: row.get("seq")?,
+            gone: row.get("gone")?,
+        })
+    }
+}
