@@ -114,8 +114,14 @@ impl Entries {
                 guest: Some(name.into()),
             });
         }
+        let entry = self.find(name)?;
+        // A front stands for one of ours, and never for another front.
+        let (entry, arguments) = match entry.stands_for(&arguments) {
+            Some((name, arguments)) => (self.find(&name)?, arguments),
+            None => (entry, arguments),
+        };
         Ok(Called {
-            entry: self.find(name)?,
+            entry,
             arguments,
             guest: None,
         })

@@ -178,7 +178,7 @@ impl Registry {
         next: Value,
         hold: &Hold,
     ) -> Leg {
-        let next = match run.entry.check(next) {
+        let next = match run.entry.check_next(next) {
             Ok(next) => next,
             Err(error) => return Leg::Over(Err(error)),
         };

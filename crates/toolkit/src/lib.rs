@@ -53,6 +53,6 @@ pub use resource::{
 };
 pub use schema::answer_schema;
 pub use suspend::RESUME;
-pub use tool::{About, Annotations, Limits, Outcome, SAID, Tool};
+pub use tool::{About, Annotations, LEG, Limits, Outcome, SAID, Tool};
 pub use trace::{ASK_SPAN, CALL_SPAN, TraceContext};
 pub use waits::Waits;

@@ -14,13 +14,13 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
-    About, Guests, Listener, Menu, Minds, Resources, Tool, ToolError,
+    About, Guests, Listener, Menu, Minds, Principal, Resources, Tool, ToolError,
     event::Listeners,
     held::HeldCalls,
     record::Records,
     schema::Checker,
     suspend::{self, Resume},
-    tool::AnyTool,
+    tool::{AnyTool, LEG},
 };
 
 /// What every call is run with.
@@ -88,6 +88,8 @@ pub struct Registry {
 pub(crate) struct Entry {
     pub(crate) about: About,
     pub(crate) action: Action,
+    /// Whether clients are shown it unasked.
+    listed: bool,
     pub(crate) running: Option<Semaphore>,
     input_schema: OnceLock<Value>,
     output_schema: OnceLock<Value>,
@@ -183,22 +185,51 @@ impl Registry {
 
     /// The registry with one more tool, listed after those before it. `reasoning_resume` stays
     /// last.
-    pub fn with(mut self, tool: impl Tool) -> Self {
-        let entry = Entry::new(tool.about(), Action::Run(Box::new(tool)));
+    pub fn with(self, tool: impl Tool) -> Self {
+        self.with_tool(tool, true)
+    }
+
+    /// The same for a tool that is called like any other and is in no list: whoever calls it has
+    /// learned of it elsewhere.
+    pub fn with_unlisted(self, tool: impl Tool) -> Self {
+        self.with_tool(tool, false)
+    }
+
+    fn with_tool(mut self, tool: impl Tool, listed: bool) -> Self {
+        let entry = Entry {
+            listed,
+            ..Entry::new(tool.about(), Action::Run(Box::new(tool)))
+        };
         let entries = &mut Arc::make_mut(&mut self.entries).own;
         let last = entries.len().saturating_sub(1);
         entries.insert(last, Arc::new(entry));
         self
     }
 
-    /// The tools, in their order.
+    /// The tools that clients are shown, in their order.
     pub fn list(&self) -> impl Iterator<Item = Listing<'_>> {
+        let listed = self.entries.own.iter().filter(|entry| entry.listed);
+        listed.map(|entry| entry.listing())
+    }
+
+    /// All tools, listed or not, in their order.
+    pub fn all(&self) -> impl Iterator<Item = Listing<'_>> {
         self.entries.own.iter().map(|entry| entry.listing())
     }
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Listing<'_>> {
         self.entry(name).ok().map(Entry::listing)
+    }
+
+    /// Whether who may use these tools is shown that one: it is one of them, or stands for one.
+    pub fn shows(&self, principal: &Principal, name: &str) -> bool {
+        let allows = |name: &str| principal.scope.allows(name);
+        let front = || match self.entry(name).map(|entry| &entry.action) {
+            Ok(Action::Run(tool)) => tool.front_of().into_iter().any(allows),
+            _ => false,
+        };
+        allows(name) || front()
     }
 
     /// What is remembered.
@@ -244,6 +275,7 @@ impl Entry {
             running: about.limits.at_once.map(Semaphore::new),
             about,
             action,
+            listed: true,
             input_schema: OnceLock::new(),
             output_schema: OnceLock::new(),
             checker: OnceLock::new(),
@@ -275,7 +307,19 @@ impl Entry {
     /// Whether a caller may stop waiting while it runs: it thinks, or its work is outside, and may
     /// take its time.
     pub(crate) fn may_run_on(&self) -> bool {
-        self.about.thinks || !self.may_run_again()
+        let takes_long = match &self.action {
+            Action::Run(tool) => tool.takes_long(),
+            Action::Resume => false,
+        };
+        self.about.thinks || takes_long || !self.may_run_again()
+    }
+
+    /// The call of another tool that a call with these arguments is.
+    pub(crate) fn stands_for(&self, arguments: &Value) -> Option<(String, Value)> {
+        match &self.action {
+            Action::Run(tool) => tool.stands_for(arguments),
+            Action::Resume => None,
+        }
     }
 
     /// Whether a call that was cut off is run again.
@@ -296,6 +340,16 @@ impl Entry {
             }
             _ => usual,
         }
+    }
+
+    /// Checks what a tool said comes next. What it left for itself under [`LEG`] is its own.
+    pub(crate) fn check_next(&self, mut next: Value) -> Result<Value, ToolError> {
+        let left = next.as_object_mut().and_then(|fields| fields.remove(LEG));
+        let mut next = self.check(next)?;
+        if let (Some(left), Some(fields)) = (left, next.as_object_mut()) {
+            fields.insert(LEG.to_owned(), left);
+        }
+        Ok(next)
     }
 
     /// Checks arguments. The checker is made on the first call, because making one for every

@@ -39,8 +39,27 @@ pub trait Tool: Send + Sync + 'static {
 
     /// What to call it with next, if its work is not at its end: the gate keeps the changes so
     /// far, then runs it again, for the same caller. What it had to say until then is not told.
+    /// What only it may say to itself is in the field [`LEG`].
     fn goes_on(&self, _output: &Self::Output) -> Option<Value> {
         None
+    }
+
+    /// The call of another of our tools that a call with these arguments is. For a front: one tool
+    /// that many are called through, so that clients need not list them all. Who may call, what the
+    /// arguments must be and what is recorded is the other tool's.
+    fn stands_for(&self, _arguments: &Value) -> Option<(String, Value)> {
+        None
+    }
+
+    /// Those it may stand for, if it is a front: whoever may call one of them is shown it.
+    fn front_of(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Whether a caller may stop waiting while it runs, and ask for its answer later, although it
+    /// asks no model: it waits for the net, or reads many files.
+    fn takes_long(&self) -> bool {
+        false
     }
 
     /// Whether a call that was cut off (its process died) is run again from its start. False for a
@@ -138,6 +157,10 @@ pub struct Outcome<T> {
     pub session: Option<SessionId>,
 }
 
+/// The field of its arguments in which a tool whose work goes on leaves itself what no caller may
+/// say. Its schema must not have it (`#[schemars(skip)]`), so that callers are refused.
+pub const LEG: &str = "_leg";
+
 /// The field of an answer that is told as text, where other answers are told as JSON.
 pub const SAID: &str = "said";
 
@@ -152,6 +175,9 @@ pub(crate) struct Ran {
 pub(crate) trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
+    fn stands_for(&self, arguments: &Value) -> Option<(String, Value)>;
+    fn front_of(&self) -> Vec<&'static str>;
+    fn takes_long(&self) -> bool;
     fn may_run_again(&self) -> bool;
     fn takes_at_most(&self, arguments: &Value) -> Option<Duration>;
     fn run<'a>(&'a self, arguments: Value, call: &'a Call)
@@ -164,7 +190,19 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn output_schema(&self) -> Value {
-        crate::schema::of_output::<T::Output>(self.about().thinks)
+        crate::schema::of_output::<T::Output>(self.about().thinks || Tool::takes_long(self))
+    }
+
+    fn stands_for(&self, arguments: &Value) -> Option<(String, Value)> {
+        Tool::stands_for(self, arguments)
+    }
+
+    fn front_of(&self) -> Vec<&'static str> {
+        Tool::front_of(self)
+    }
+
+    fn takes_long(&self) -> bool {
+        Tool::takes_long(self)
     }
 
     fn may_run_again(&self) -> bool {

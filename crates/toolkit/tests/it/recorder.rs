@@ -8,12 +8,12 @@ use std::{
 
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
+    GraphNode, Invocation, Item, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
     Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use deliberate_store::{
-    BranchEntry, Found, Page, RunFilter, Search, SessionEntry, State, Store, StoreError,
-    StoreFuture, Usage, WayBack, Which,
+    BranchEntry, Found, ItemChange, ItemFilter, Items, Page, RunFilter, Search, SessionEntry,
+    State, Store, StoreError, StoreFuture, Usage, WayBack, Which,
 };
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
@@ -55,6 +55,41 @@ impl Recorder {
 
 fn nothing<'a, T: Default + Send + 'a>() -> StoreFuture<'a, T> {
     Box::pin(ready(Ok(T::default())))
+}
+
+impl Items for Recorder {
+    fn item<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, Option<Item>> {
+        nothing()
+    }
+
+    fn items<'a>(&'a self, _: &'a ItemFilter, _: Page) -> StoreFuture<'a, Vec<Item>> {
+        nothing()
+    }
+
+    fn count_items<'a>(&'a self, _: &'a ItemFilter) -> StoreFuture<'a, u64> {
+        nothing()
+    }
+
+    fn item_values<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: Page,
+    ) -> StoreFuture<'a, Vec<(String, u64)>> {
+        nothing()
+    }
+
+    fn item_parts<'a>(&'a self, _: &'a str, _: &'a str, _: Page) -> StoreFuture<'a, Vec<String>> {
+        nothing()
+    }
+
+    fn count_item_parts<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, u64> {
+        nothing()
+    }
+
+    fn changed_items<'a>(&'a self, _: &'a str, _: i64, _: u32) -> StoreFuture<'a, Vec<ItemChange>> {
+        nothing()
+    }
 }
 
 impl Store for Recorder {
