@@ -1,0 +1,226 @@
+//! Lines to running text: paragraphs are joined, words broken at the end of a line are made
+//! whole, and every paragraph knows where in the page's text it begins.
+
+use std::collections::HashSet;
+
+use super::Line;
+use crate::CaptionKind;
+
+/// What a line is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Body,
+    /// A heading of that level.
+    Heading(u8),
+    /// The beginning of a caption.
+    Caption(CaptionKind),
+    /// The beginning of an entry, item or other line that opens a paragraph of its own.
+    Opens,
+}
+
+/// A paragraph in a page's text.
+#[derive(Debug, Clone)]
+pub(crate) struct Paragraph {
+    pub(crate) kind: Kind,
+    pub(crate) text: String,
+    /// How many characters into the page's text it begins.
+    pub(crate) offset: u32,
+}
+
+/// The page's text and its paragraphs. `compounds` are words known to be written with a hyphen.
+pub(crate) fn flow(
+    lines: &[Line],
+    kinds: &[Kind],
+    compounds: &HashSet<String>,
+) -> (String, Vec<Paragraph>) {
+    let leading = leading(lines);
+    let mut paragraphs: Vec<Paragraph> = Vec::new();
+    let mut before: Option<(&Line, Kind)> = None;
+    for (line, kind) in lines.iter().zip(kinds) {
+        let text = line.text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        match (before, paragraphs.last_mut()) {
+            (Some((last, last_kind)), Some(open))
+                if belongs(last, last_kind, line, *kind, leading) =>
+            {
+                let broken = matches!(open.kind, Kind::Body | Kind::Opens | Kind::Caption(_))
+                    && is_short(last);
+                join(&mut open.text, text, broken, compounds);
+            }
+            _ => paragraphs.push(Paragraph {
+                kind: *kind,
+                text: text.to_owned(),
+                offset: 0,
+            }),
+        }
+        before = Some((line, *kind));
+    }
+    laid_out(paragraphs)
+}
+
+/// Puts the paragraphs under each other and notes where each begins.
+fn laid_out(mut paragraphs: Vec<Paragraph>) -> (String, Vec<Paragraph>) {
+    let mut text = String::new();
+    let mut characters = 0;
+    for paragraph in &mut paragraphs {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+            characters += 2;
+        }
+        paragraph.offset = characters;
+        text.push_str(&paragraph.text);
+        characters += u32::try_from(paragraph.text.chars().count()).unwrap_or(0);
+    }
+    (text, paragraphs)
+}
+
+/// The usual step from one line to the next, as a share of the size.
+fn leading(lines: &[Line]) -> f32 {
+    let mut steps: Vec<f32> = lines
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] if a.block == b.block && (a.size - b.size).abs() < 0.5 => {
+                Some((a.base - b.base) / b.size)
+            }
+            _ => None,
+        })
+        .filter(|step| (0.8..2.6).contains(step))
+        .collect();
+    steps.sort_by(f32::total_cmp);
+    // The lower third: gaps between paragraphs are above it.
+    steps.get(steps.len() / 3).copied().unwrap_or(1.2)
+}
+
+/// Whether a line goes on where the last one ended.
+fn belongs(last: &Line, last_kind: Kind, line: &Line, kind: Kind, leading: f32) -> bool {
+    let heading = |kind| matches!(kind, Kind::Heading(_));
+    if heading(last_kind) || heading(kind) {
+        return last_kind == kind
+            && last.block == line.block
+            && (last.size - line.size).abs() < 0.3
+            && last.bold == line.bold
+            && step(last, line) < leading.max(1.0) * 1.35
+            && !starts_numbered(&line.text);
+    }
+    if kind != Kind::Body || last.turn != line.turn {
+        return false;
+    }
+    if (last.size - line.size).abs() > 0.12 * last.size.max(line.size) {
+        return false;
+    }
+    if last.block != line.block {
+        return goes_on(last, line) && !matches!(last_kind, Kind::Caption(_));
+    }
+    let step = step(last, line);
+    if step <= 0.0 || step > leading * 1.4 {
+        return false;
+    }
+    let indent = line.left - line.block_left;
+    let last_indent = last.left - last.block_left;
+    let em = line.size;
+    let indented = last_kind != Kind::Opens
+        && indent > 0.8 * em
+        && last_indent < 0.3 * em
+        && indent < 4.0 * em;
+    let outdented = indent < 0.3 * em && last_indent > 0.8 * em && is_short(last);
+    let ended = last.text.ends_with(['.', '!', '?', ':']) && is_short(last);
+    !(indented || outdented || ended)
+}
+
+fn step(last: &Line, line: &Line) -> f32 {
+    (last.base - line.base) / line.size.max(0.1)
+}
+
+/// Whether a line stops well before the side of its block.
+fn is_short(line: &Line) -> bool {
+    line.right < line.block_right - 0.2 * (line.block_right - line.block_left)
+}
+
+/// From the foot of one column to the head of the next a sentence may go on.
+fn goes_on(last: &Line, line: &Line) -> bool {
+    let starts_small = line.text.chars().next().is_some_and(char::is_lowercase);
+    !is_short(last) && starts_small && !last.text.ends_with(['.', '!', '?', ':'])
+}
+
+fn starts_numbered(text: &str) -> bool {
+    text.chars()
+        .next()
+        .is_some_and(|first| first.is_ascii_digit())
+}
+
+/// Adds a line to a paragraph. A hyphen at the end of the last line goes if the word goes on
+/// in small letters and is not one that is written with it.
+fn join(text: &mut String, line: &str, broken: bool, compounds: &HashSet<String>) {
+    let first = line.chars().next();
+    let before_hyphen = text.strip_suffix('-').and_then(|rest| rest.chars().last());
+    if before_hyphen.is_some_and(char::is_alphabetic) && first.is_some_and(char::is_lowercase) {
+        if !compounds.contains(&compound(text, line)) {
+            text.pop();
+        }
+    } else if before_hyphen.is_some_and(char::is_alphanumeric)
+        && first.is_some_and(char::is_alphanumeric)
+    {
+        // The hyphen of a name or a number stays, and nothing comes after it.
+    } else {
+        text.push(if broken { '\n' } else { ' ' });
+    }
+    text.push_str(line);
+}
+
+/// No word is longer than this, whatever a page claims.
+const LONGEST: usize = 60;
+
+fn compound(text: &str, line: &str) -> String {
+    let part_of_word = |c: &char| c.is_alphanumeric() || *c == '-';
+    let head: Vec<char> = text
+        .chars()
+        .rev()
+        .take(LONGEST)
+        .take_while(part_of_word)
+        .collect();
+    let tail: String = line
+        .chars()
+        .take(LONGEST)
+        .take_while(part_of_word)
+        .collect();
+    let head: String = head.into_iter().rev().collect();
+    format!("{head}{tail}").to_lowercase()
+}
+
+/// The words written with a hyphen inside a line, in lower case.
+pub(crate) fn compounds<'l>(lines: impl Iterator<Item = &'l Line>) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for line in lines {
+        for word in line.text.split_whitespace() {
+            let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+            if word.len() < 40 && word.contains('-') && found.len() < 100_000 {
+                found.insert(word.to_lowercase());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(head: &str, tail: &str) -> String {
+        let mut text = head.to_owned();
+        let known = HashSet::from(["well-known".to_owned()]);
+        join(&mut text, tail, false, &known);
+        text
+    }
+
+    #[test]
+    fn broken_words_are_made_whole_and_real_hyphens_stay() {
+        assert_eq!(joined("an exam-", "ple of it"), "an example of it");
+        assert_eq!(joined("a well-", "known fact"), "a well-known fact");
+        assert_eq!(joined("Jean-", "Paul"), "Jean-Paul");
+        assert_eq!(joined("from 1990-", "2000"), "from 1990-2000");
+        assert_eq!(joined("a dash -", "so it is"), "a dash - so it is");
+        assert_eq!(joined("one", "two"), "one two");
+    }
+}

@@ -1,0 +1,124 @@
+//! The bounds of one extraction, and the clock that holds one of them.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Document, ExtractError};
+
+/// How much one document may cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The largest file, in bytes.
+    pub bytes: u64,
+    /// The most pages.
+    pub pages: u32,
+    /// The most text kept, in bytes; what is beyond it is cut, with a warning.
+    pub text_bytes: usize,
+    /// The longest it may take.
+    pub time: Duration,
+    /// The most memory a child process may use, in bytes.
+    pub memory: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            bytes: 100_000_000,
+            pages: 5_000,
+            text_bytes: 50_000_000,
+            time: Duration::from_mins(2),
+            memory: 1_500_000_000,
+        }
+    }
+}
+
+impl Limits {
+    /// The most that any one packed part may unpack to.
+    pub(crate) fn unpacked(&self) -> u64 {
+        (self.memory / 6).clamp(16_000_000, 256_000_000)
+    }
+
+    pub(crate) fn check_size(&self, size: u64) -> Result<(), ExtractError> {
+        over("size in bytes", size, self.bytes)
+    }
+}
+
+/// An error if `size` is over `limit`.
+pub(crate) fn over(what: &str, size: u64, limit: u64) -> Result<(), ExtractError> {
+    if size > limit {
+        return Err(ExtractError::TooLarge {
+            what: what.to_owned(),
+            size,
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// When the work must be done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    started: Instant,
+    time: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self {
+            started: Instant::now(),
+            time: limits.time,
+        }
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.time.saturating_sub(self.started.elapsed())
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ExtractError> {
+        if self.left().is_zero() {
+            return Err(self.missed());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn missed(&self) -> ExtractError {
+        ExtractError::TookTooLong {
+            seconds: self.time.as_secs(),
+        }
+    }
+}
+
+/// Cuts the text at the limit, and drops headings and captions that stood in what was cut.
+pub(crate) fn cut_to(document: &mut Document, text_bytes: usize) {
+    let mut left = text_bytes;
+    let mut cut = None;
+    for page in &mut document.pages {
+        if page.text.len() > left {
+            let mut end = left;
+            while !page.text.is_char_boundary(end) {
+                end -= 1;
+            }
+            page.text.truncate(end);
+            cut.get_or_insert((page.number, page.text.chars().count()));
+        }
+        left = left.saturating_sub(page.text.len());
+    }
+    let Some((page, characters)) = cut else {
+        return;
+    };
+    let kept = |on: u32, offset: u32, length: usize| {
+        on < page || (on == page && offset as usize + length <= characters)
+    };
+    document
+        .headings
+        .retain(|heading| kept(heading.page, heading.offset, heading.title.chars().count()));
+    document
+        .captions
+        .retain(|caption| kept(caption.page, caption.offset, caption.text.chars().count()));
+    document.references.retain(|entry| entry.page <= page);
+    document.warn(
+        Some(page),
+        format!("the text was cut here: it is over the limit of {text_bytes} bytes"),
+    );
+}

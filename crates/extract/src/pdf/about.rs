@@ -1,0 +1,243 @@
+//! What a PDF says of itself: its information record, its XMP packet, its page labels and its
+//! outline. It knows nothing of the text on the pages.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
+
+use pdf_extract::{Dictionary, Document, Object, ObjectId};
+use regex::Regex;
+
+use super::object::{dict_at, get, integer, list_at, name_at, resolve, stream_at, text};
+use super::stream::unpacked;
+use crate::Meta;
+use crate::structure::{Mark, find_arxiv, find_doi};
+
+/// The longest value kept of a record.
+const LONGEST: usize = 1_000;
+
+/// The file's own record.
+pub(super) fn meta(file: &Document) -> Meta {
+    let info = file
+        .trailer
+        .get(b"Info")
+        .ok()
+        .and_then(|info| resolve(file, info).as_dict().ok());
+    let field = |key: &[u8]| info.and_then(|info| text(get(file, info, key)?)).map(cut);
+    let packet = packet(file).unwrap_or_default();
+    let root = root(file);
+    let doi = find_doi(&packet)
+        .or_else(|| field(b"doi").as_deref().and_then(find_doi))
+        .or_else(|| field(b"Subject").as_deref().and_then(find_doi));
+    Meta {
+        title: tagged(&packet, "dc:title")
+            .or_else(|| field(b"Title"))
+            .filter(|title| is_title(title)),
+        authors: field(b"Author").or_else(|| tagged(&packet, "dc:creator")),
+        subject: field(b"Subject").or_else(|| tagged(&packet, "dc:description")),
+        keywords: field(b"Keywords").or_else(|| tagged(&packet, "pdf:Keywords")),
+        created: field(b"CreationDate").map(|date| readable(&date)),
+        producer: field(b"Producer"),
+        language: root.and_then(|root| text(get(file, root, b"Lang")?)),
+        doi,
+        arxiv_id: find_arxiv(&packet),
+    }
+}
+
+fn root(file: &Document) -> Option<&Dictionary> {
+    resolve(file, file.trailer.get(b"Root").ok()?)
+        .as_dict()
+        .ok()
+}
+
+fn cut(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST / 4).collect()
+}
+
+/// Writers leave file names and nothings where a title belongs.
+fn is_title(title: &str) -> bool {
+    let lower = title.to_lowercase();
+    let file_name = [
+        ".dvi", ".tex", ".doc", ".docx", ".pdf", ".indd", ".qxd", ".ps", ".eps",
+    ]
+    .iter()
+    .any(|ending| lower.ends_with(ending));
+    let filler = [
+        "untitled",
+        "title",
+        "no title",
+        "microsoft word - ",
+        "noname",
+        "document",
+    ]
+    .iter()
+    .any(|filler| lower == *filler || (filler.ends_with("- ") && lower.starts_with(filler)));
+    !file_name && !filler && title.chars().filter(|c| c.is_alphabetic()).count() >= 3
+}
+
+/// `D:20230421103000+02'00'` as `2023-04-21T10:30:00`.
+fn readable(date: &str) -> String {
+    let digits: Vec<char> = date
+        .trim_start_matches("D:")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let part = |from: usize, to: usize| -> Option<String> {
+        let part: String = digits.get(from..to)?.iter().collect();
+        Some(part)
+    };
+    let (Some(year), Some(month), Some(day)) = (part(0, 4), part(4, 6), part(6, 8)) else {
+        return date.to_owned();
+    };
+    match (part(8, 10), part(10, 12), part(12, 14)) {
+        (Some(hour), Some(minute), Some(second)) => {
+            format!("{year}-{month}-{day}T{hour}:{minute}:{second}")
+        }
+        _ => format!("{year}-{month}-{day}"),
+    }
+}
+
+/// The XMP packet as text.
+fn packet(file: &Document) -> Option<String> {
+    let stream = stream_at(file, root(file)?, b"Metadata")?;
+    let bytes = unpacked(file, stream, 1_000_000)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<[^>]*>").ok());
+
+/// The words inside an element of the packet.
+fn tagged(packet: &str, element: &str) -> Option<String> {
+    let (_, rest) = packet.split_once(&format!("<{element}"))?;
+    let (inside, _) = rest.split_once(&format!("</{element}>"))?;
+    let (_, inside) = inside.split_once('>')?;
+    let plain = TAGS.as_ref()?.replace_all(inside, " ");
+    let words = crate::markup::unescaped(&plain);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!words.is_empty()).then(|| cut(words))
+}
+
+/// The labels of pages by place, from nought.
+pub(super) fn labels(file: &Document, pages: usize) -> HashMap<usize, String> {
+    let mut ranges: BTreeMap<usize, &Dictionary> = BTreeMap::new();
+    if let Some(tree) = root(file).and_then(|root| dict_at(file, root, b"PageLabels")) {
+        let mut waiting = vec![(tree, 0)];
+        while let Some((node, depth)) = waiting.pop() {
+            for pair in list_at(file, node, b"Nums")
+                .unwrap_or_default()
+                .chunks_exact(2)
+            {
+                if let [at, label] = pair
+                    && let Some(at) =
+                        integer(resolve(file, at)).and_then(|at| usize::try_from(at).ok())
+                    && let Ok(label) = resolve(file, label).as_dict()
+                {
+                    ranges.insert(at, label);
+                }
+            }
+            if depth < 8 && waiting.len() < 1_000 {
+                let kids = list_at(file, node, b"Kids").unwrap_or_default();
+                waiting.extend(
+                    kids.iter()
+                        .take(1_000)
+                        .filter_map(|kid| Some((resolve(file, kid).as_dict().ok()?, depth + 1))),
+                );
+            }
+        }
+    }
+    let mut labels = HashMap::new();
+    for page in 0..pages {
+        let Some((start, label)) = ranges.range(..=page).next_back() else {
+            continue;
+        };
+        let first = get(file, label, b"St")
+            .and_then(integer)
+            .unwrap_or(1)
+            .clamp(1, 1_000_000);
+        let number = usize::try_from(first).unwrap_or(1) + page - start;
+        let prefix = get(file, label, b"P").and_then(text).unwrap_or_default();
+        let printed = match name_at(file, label, b"S") {
+            Some(b"D") => number.to_string(),
+            Some(b"r") => roman(number).to_lowercase(),
+            Some(b"R") => roman(number),
+            Some(b"a") => letters(number).to_lowercase(),
+            Some(b"A") => letters(number),
+            _ => String::new(),
+        };
+        let whole = format!("{prefix}{printed}");
+        if !whole.is_empty() {
+            labels.insert(page, whole);
+        }
+    }
+    labels
+}
+
+fn roman(mut number: usize) -> String {
+    const SIGNS: [(usize, &str); 13] = [
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
+    ];
+    if number > 5_000 {
+        return number.to_string();
+    }
+    let mut roman = String::new();
+    for (value, sign) in SIGNS {
+        while number >= value {
+            roman.push_str(sign);
+            number -= value;
+        }
+    }
+    roman
+}
+
+fn letters(number: usize) -> String {
+    let letter = (b'A' + u8::try_from((number - 1) % 26).unwrap_or(0)) as char;
+    letter.to_string().repeat(((number - 1) / 26 + 1).min(20))
+}
+
+/// The outline in order. Where each line leads is not asked: the words are found on the pages.
+pub(super) fn outline(file: &Document) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut seen: HashSet<ObjectId> = HashSet::new();
+    let first = root(file)
+        .and_then(|root| dict_at(file, root, b"Outlines"))
+        .and_then(|outlines| outlines.get(b"First").ok()?.as_reference().ok());
+    let mut waiting: Vec<(ObjectId, u8)> = first.map(|id| (id, 1)).into_iter().collect();
+    while let Some((id, level)) = waiting.pop() {
+        if !seen.insert(id) || marks.len() >= 5_000 {
+            continue;
+        }
+        let Some(Object::Dictionary(item)) = file.objects.get(&id) else {
+            continue;
+        };
+        if let Some(title) = get(file, item, b"Title").and_then(text) {
+            marks.push(Mark {
+                level,
+                title: cut(title),
+            });
+        }
+        let mut follow = |key: &[u8], level| {
+            if let Some(next) = item.get(key).ok().and_then(|next| next.as_reference().ok()) {
+                waiting.push((next, level));
+            }
+        };
+        follow(b"Next", level);
+        if level < 8 {
+            follow(b"First", level + 1);
+        }
+    }
+    marks
+}

@@ -1,0 +1,183 @@
+//! Character maps: from the codes of a composite font to text (`ToUnicode`) or to glyph
+//! numbers (`Encoding`). It reads the map's own language and nothing else.
+
+use std::collections::HashMap;
+
+use super::scan::{Scanner, Token};
+
+/// The most entries one map may have; a real font has at most 65,536 glyphs.
+const MOST: usize = 200_000;
+
+/// What a character map says.
+#[derive(Debug, Default)]
+pub(super) struct CharMap {
+    /// Length in bytes, lowest and highest code of each range of codes.
+    pub(super) spaces: Vec<(u8, u32, u32)>,
+    /// Text by code.
+    pub(super) text: HashMap<u32, Box<str>>,
+    /// First code, last code and first glyph number of each range.
+    pub(super) glyphs: Vec<(u32, u32, u32)>,
+}
+
+impl CharMap {
+    /// Reads a map; what cannot be read is left out.
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut map = Self::default();
+        let mut words: Vec<Token<'_>> = Vec::new();
+        for token in Scanner::new(bytes) {
+            match token {
+                Token::Operator(name) => {
+                    match name {
+                        b"endcodespacerange" => map.add_spaces(&words),
+                        b"endbfchar" => map.add_characters(&words),
+                        b"endbfrange" => map.add_ranges(&words),
+                        b"endcidrange" => map.add_glyph_ranges(&words),
+                        b"endcidchar" => map.add_glyphs(&words),
+                        _ => {}
+                    }
+                    words.clear();
+                }
+                _ if words.len() < MOST => words.push(token),
+                _ => {}
+            }
+        }
+        map
+    }
+
+    /// The glyph number of a code, where the map gives one.
+    pub(super) fn glyph(&self, code: u32) -> Option<u32> {
+        self.glyphs
+            .iter()
+            .find(|(low, high, _)| (*low..=*high).contains(&code))
+            .map(|(low, _, first)| first.wrapping_add(code - low))
+    }
+
+    fn add_spaces(&mut self, words: &[Token<'_>]) {
+        for pair in words.chunks_exact(2) {
+            if let [Token::Text(low), Token::Text(high)] = pair {
+                let length = u8::try_from(low.len().clamp(1, 4)).unwrap_or(4);
+                self.spaces.push((length, code(low), code(high)));
+            }
+        }
+    }
+
+    fn add_characters(&mut self, words: &[Token<'_>]) {
+        for pair in words.chunks_exact(2) {
+            if let [Token::Text(from), Token::Text(to)] = pair {
+                self.insert(code(from), utf16(to));
+            }
+        }
+    }
+
+    fn add_ranges(&mut self, words: &[Token<'_>]) {
+        let mut rest = words;
+        while let [Token::Text(low), Token::Text(high), target, more @ ..] = rest {
+            let (low, high) = (code(low), code(high).min(code(low).saturating_add(0xffff)));
+            rest = more;
+            match target {
+                Token::Text(first) => self.add_counted(low, high, first),
+                Token::ArrayStart => {
+                    let end = rest
+                        .iter()
+                        .position(|word| *word == Token::ArrayEnd)
+                        .unwrap_or(rest.len());
+                    let (list, more) = rest.split_at(end);
+                    for (at, item) in (low..=high).zip(list) {
+                        if let Token::Text(to) = item {
+                            self.insert(at, utf16(to));
+                        }
+                    }
+                    rest = more.get(1..).unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_counted(&mut self, low: u32, high: u32, first: &[u8]) {
+        let mut units: Vec<u16> = units(first);
+        for at in low..=high {
+            self.insert(at, String::from_utf16_lossy(&units));
+            if let Some(last) = units.last_mut() {
+                *last = last.wrapping_add(1);
+            }
+        }
+    }
+
+    fn add_glyph_ranges(&mut self, words: &[Token<'_>]) {
+        for triple in words.chunks_exact(3) {
+            if let [Token::Text(low), Token::Text(high), Token::Number(first)] = triple
+                && self.glyphs.len() < MOST
+            {
+                self.glyphs.push((code(low), code(high), *first as u32));
+            }
+        }
+    }
+
+    fn add_glyphs(&mut self, words: &[Token<'_>]) {
+        for pair in words.chunks_exact(2) {
+            if let [Token::Text(from), Token::Number(to)] = pair
+                && self.glyphs.len() < MOST
+            {
+                self.glyphs.push((code(from), code(from), *to as u32));
+            }
+        }
+    }
+
+    fn insert(&mut self, code: u32, text: String) {
+        if self.text.len() < MOST {
+            self.text.insert(code, text.into_boxed_str());
+        }
+    }
+}
+
+fn code(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .take(4)
+        .fold(0, |code, &byte| (code << 8) | u32::from(byte))
+}
+
+fn units(bytes: &[u8]) -> Vec<u16> {
+    match bytes {
+        [single] => vec![u16::from(*single)],
+        _ => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|pair| u16::from_be_bytes(*pair))
+            .collect(),
+    }
+}
+
+fn utf16(bytes: &[u8]) -> String {
+    String::from_utf16_lossy(&units(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_ranges_and_lists_are_read() {
+        let map = CharMap::read(
+            b"1 begincodespacerange <0000> <FFFF> endcodespacerange
+              2 beginbfchar <0003> <0020> <0004> <00660069> endbfchar
+              2 beginbfrange <0010> <0012> <0041> <0020> <0021> [<0061> <D835DC00>] endbfrange
+              1 begincidrange <0000> <00ff> 5 endcidrange",
+        );
+        assert_eq!(map.spaces, [(2, 0, 0xffff)]);
+        let text = |code| map.text.get(&code).map(|text| &**text);
+        assert_eq!(text(3), Some(" "));
+        assert_eq!(text(4), Some("fi"));
+        assert_eq!(text(0x12), Some("C"));
+        assert_eq!(text(0x21), Some("\u{1d400}"));
+        assert_eq!(map.glyph(2), Some(7));
+    }
+
+    #[test]
+    fn a_range_that_claims_everything_is_bounded() {
+        let map = CharMap::read(b"1 beginbfrange <00000000> <ffffffff> <0041> endbfrange");
+        assert!(map.text.len() <= MOST);
+    }
+}

@@ -1,0 +1,116 @@
+//! Makes a damaged PDF readable: finds its objects by looking at every line, writes a new table
+//! for them, and takes up the objects that are packed inside streams.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use pdf_extract::{Document, Object, ObjectId, ObjectStream};
+use regex::bytes::Regex;
+
+use super::object::name_at;
+use super::open::load;
+
+/// Object numbers above this are damage: a table is as long as its highest number.
+const HIGHEST: u32 = 8_388_607;
+
+static OBJECT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u)(?:^|[\r\n\s>])(\d{1,7})\s+(\d{1,5})\s+obj\b").ok());
+static ENCRYPT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u)/Encrypt\s+(\d{1,7})\s+(\d{1,5})\s+R").ok());
+
+/// The document with its objects found anew; none if there are none.
+pub(super) fn mended(bytes: &[u8]) -> Option<Document> {
+    let objects = objects(bytes)?;
+    let whole = with_table(bytes, &objects);
+    let mut file = load(&whole).ok()?;
+    take_packed(&mut file);
+    let root = find_root(&file)?;
+    file.trailer.set("Root", Object::Reference(root));
+    Some(file)
+}
+
+/// Where each object begins; the last of those with the same number counts.
+fn objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
+    let mut objects = BTreeMap::new();
+    for found in OBJECT.as_ref()?.captures_iter(bytes) {
+        let number = found.get(1)?;
+        let parse = |at| {
+            std::str::from_utf8(found.get(at)?.as_bytes())
+                .ok()?
+                .parse::<u32>()
+                .ok()
+        };
+        let (Some(id), Some(generation)) = (parse(1), parse(2)) else {
+            continue;
+        };
+        if id <= HIGHEST
+            && let Ok(generation) = u16::try_from(generation)
+        {
+            objects.insert(id, (number.start(), generation));
+        }
+    }
+    (!objects.is_empty()).then_some(objects)
+}
+
+/// The bytes followed by a new table and trailer. The header is written anew if it is lost.
+fn with_table(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
+    let headed = crate::format::find(
+        bytes.get(..bytes.len().min(1024)).unwrap_or_default(),
+        b"%PDF-",
+    );
+    let (mut whole, shift) = match headed {
+        Some(at) => (bytes.get(at..).unwrap_or_default().to_vec(), at),
+        None => (Vec::from(*b"%PDF-1.7\n"), 0),
+    };
+    let offset = if headed.is_none() { whole.len() } else { 0 };
+    if headed.is_none() {
+        whole.extend_from_slice(bytes);
+    }
+    whole.push(b'\n');
+    let start = whole.len();
+    let mut table = String::from("xref\n");
+    for (id, (at, generation)) in objects {
+        let place = (at + offset).saturating_sub(shift);
+        let _ = write!(table, "{id} 1\n{place:010} {generation:05} n \n");
+    }
+    let size = objects.keys().next_back().map_or(1, |last| last + 1);
+    let _ = write!(table, "trailer\n<< /Size {size} ");
+    let locked = ENCRYPT
+        .as_ref()
+        .and_then(|encrypt| encrypt.find_iter(bytes).last());
+    if let Some(locked) = locked {
+        table.push_str(&String::from_utf8_lossy(locked.as_bytes()));
+    }
+    let _ = write!(table, " >>\nstartxref\n{start}\n%%EOF\n");
+    whole.extend(table.bytes());
+    whole
+}
+
+/// Adds the objects packed inside streams, which the new table cannot name.
+fn take_packed(file: &mut Document) {
+    let mut found: Vec<(ObjectId, Object)> = Vec::new();
+    for object in file.objects.values_mut() {
+        if let Object::Stream(stream) = object
+            && stream.dict.has_type(b"ObjStm")
+            && let Ok(packed) = ObjectStream::new(stream)
+        {
+            found.extend(packed.objects);
+        }
+    }
+    for (id, object) in found {
+        file.objects.entry(id).or_insert(object);
+    }
+}
+
+fn find_root(file: &Document) -> Option<ObjectId> {
+    let with = |kind: &'static [u8]| {
+        file.objects.iter().rev().find(move |(_, object)| {
+            matches!(object, Object::Dictionary(dict) if name_at(file, dict, b"Type") == Some(kind))
+        })
+    };
+    // Without a catalogue, any page will do: the list of pages then goes by their kind.
+    with(b"Catalog")
+        .or_else(|| with(b"Page"))
+        .map(|(id, _)| *id)
+}

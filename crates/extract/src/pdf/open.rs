@@ -1,0 +1,201 @@
+//! Opens a PDF: refuses what would unpack without end, unlocks what has an empty password,
+//! mends what is broken, and lists the pages without trusting the tree they hang in.
+
+use std::collections::HashSet;
+
+use pdf_extract::{Dictionary, Document, Object, ObjectId};
+
+use super::mend::mended;
+use super::object::{dict_at, get, list_at, name_at, numbers_at, resolve};
+use super::stream::{unpacked, unpacked_size};
+use crate::extract::guarded;
+use crate::format::find;
+use crate::limits::over;
+use crate::{ExtractError, Limits};
+
+/// A file that could be opened.
+pub(super) struct Opened {
+    pub(super) file: Document,
+    /// Whether its table of objects had to be made anew.
+    pub(super) mended: bool,
+}
+
+/// Opens the file.
+pub(super) fn open(bytes: &[u8], limits: &Limits) -> Result<Opened, ExtractError> {
+    check_packed_objects(bytes, limits)?;
+    let first = load(bytes);
+    match first {
+        Ok(file) if !page_ids(&file, 1).is_empty() => {
+            return Ok(Opened {
+                file,
+                mended: false,
+            });
+        }
+        Ok(_) if find(bytes, b"/Encrypt").is_some() => return Err(ExtractError::Encrypted),
+        Err(ExtractError::Encrypted) => return Err(ExtractError::Encrypted),
+        _ => {}
+    }
+    mend(bytes).ok_or_else(|| {
+        first
+            .err()
+            .unwrap_or_else(|| ExtractError::broken("it has no pages"))
+    })
+}
+
+/// The file with its objects looked for one by one; none if no page is found that way.
+pub(super) fn mend(bytes: &[u8]) -> Option<Opened> {
+    let file = guarded(|| mended(bytes)).flatten()?;
+    (!page_ids(&file, 1).is_empty()).then_some(Opened { file, mended: true })
+}
+
+/// The library's reader, then the empty password if the file is locked.
+pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
+    let loaded = guarded(|| Document::load_mem(bytes))
+        .ok_or_else(|| ExtractError::broken("its table of objects makes no sense"))?;
+    let mut file = match loaded {
+        Ok(file) => file,
+        Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword) => {
+            return Err(ExtractError::Encrypted);
+        }
+        Err(error) => return Err(ExtractError::broken(short(&error.to_string()))),
+    };
+    if file.is_encrypted() && file.encryption_state.is_none() {
+        let unlocked = guarded(|| file.decrypt("").is_ok());
+        if unlocked != Some(true) {
+            return Err(ExtractError::Encrypted);
+        }
+    }
+    Ok(file)
+}
+
+/// A library's words, kept to a sentence.
+fn short(words: &str) -> String {
+    words
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(160)
+        .collect()
+}
+
+/// The library unpacks all object streams while loading, without a bound: count them first.
+fn check_packed_objects(bytes: &[u8], limits: &Limits) -> Result<(), ExtractError> {
+    let most = limits.unpacked();
+    let mut total = 0;
+    for mark in [&b"/ObjStm"[..], b"/XRef"] {
+        let mut at = 0;
+        while let Some(found) = bytes.get(at..).and_then(|rest| find(rest, mark)) {
+            at += found + mark.len();
+            let rest = bytes.get(at..).unwrap_or_default();
+            let near = rest.get(..rest.len().min(2_000)).unwrap_or_default();
+            let Some(start) = find(near, b"stream") else {
+                continue;
+            };
+            let data = rest.get(start + b"stream".len()..).unwrap_or_default();
+            let skip = data
+                .iter()
+                .take(2)
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
+            total += unpacked_size(data.get(skip..).unwrap_or_default(), most + 1);
+            over("unpacked size in bytes", total, most)?;
+        }
+    }
+    Ok(())
+}
+
+/// The pages in order, at most `most` of them. A tree with loops or lost branches gives each
+/// page once; without a tree, the page objects are taken in the order of their numbers.
+pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let root = file
+        .trailer
+        .get(b"Root")
+        .ok()
+        .and_then(|root| resolve(file, root).as_dict().ok());
+    let mut waiting: Vec<ObjectId> = root
+        .and_then(|root| root.get(b"Pages").ok()?.as_reference().ok())
+        .into_iter()
+        .collect();
+    while let Some(id) = waiting.pop() {
+        if found.len() >= most {
+            return found;
+        }
+        if !seen.insert(id) {
+            continue;
+        }
+        let Some(Object::Dictionary(node)) = file.objects.get(&id) else {
+            continue;
+        };
+        match list_at(file, node, b"Kids") {
+            Some(kids) => {
+                waiting.extend(kids.iter().rev().filter_map(|kid| kid.as_reference().ok()));
+            }
+            None => found.push(id),
+        }
+    }
+    if found.is_empty() {
+        found = file
+            .objects
+            .iter()
+            .filter(|(_, object)| {
+                matches!(object, Object::Dictionary(dict) if name_at(file, dict, b"Type") == Some(b"Page"))
+            })
+            .map(|(id, _)| *id)
+            .take(most)
+            .collect();
+    }
+    found
+}
+
+/// A page's content, all its streams in one.
+pub(super) fn content(file: &Document, page: &Dictionary, most: u64) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut add = |object: &Object| {
+        let left = most.saturating_sub(all.len() as u64);
+        if let Object::Stream(stream) = object
+            && let Some(bytes) = unpacked(file, stream, left)
+        {
+            all.extend(bytes);
+            all.push(b'\n');
+        }
+    };
+    match get(file, page, b"Contents") {
+        Some(Object::Array(parts)) => parts
+            .iter()
+            .take(10_000)
+            .for_each(|part| add(resolve(file, part))),
+        Some(single) => add(single),
+        None => {}
+    }
+    all
+}
+
+/// What a page has under a key, or inherits.
+fn inherited<'f, T>(
+    file: &'f Document,
+    page: &'f Dictionary,
+    read: impl Fn(&'f Dictionary) -> Option<T>,
+) -> Option<T> {
+    let mut node = page;
+    for _ in 0..64 {
+        if let Some(found) = read(node) {
+            return Some(found);
+        }
+        node = dict_at(file, node, b"Parent")?;
+    }
+    None
+}
+
+/// The fonts and forms a page may call on.
+pub(super) fn resources<'f>(file: &'f Document, page: &'f Dictionary) -> Option<&'f Dictionary> {
+    inherited(file, page, |node| dict_at(file, node, b"Resources"))
+}
+
+/// The corners of a page; the usual sheet if it gives none that make sense.
+pub(super) fn bounds(file: &Document, page: &Dictionary) -> [f64; 4] {
+    inherited(file, page, |node| numbers_at::<4>(file, node, b"MediaBox"))
+        .map(|[a, b, c, d]| [a.min(c), b.min(d), a.max(c), b.max(d)])
+        .filter(|[left, low, right, high]| right - left > 1.0 && high - low > 1.0)
+        .unwrap_or([0.0, 0.0, 612.0, 792.0])
+}

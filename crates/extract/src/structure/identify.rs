@@ -1,0 +1,98 @@
+//! Identifiers by their form: DOI, arXiv, web address, year.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static DOI: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\b10\.\d{4,9}/[^\s"<>{}|\\^`\[\]]+"#).ok());
+static ARXIV: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:arxiv(?:\.org)?[:\s./]*(?:abs/|pdf/)?(?:preprint\s+)?(?:arxiv:)?\s*)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})").ok()
+});
+static URL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)\bhttps?://[^\s<>"{}|\\^`]+"#).ok());
+static YEAR: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(1[5-9]\d\d|20\d\d)([a-z]?)\b").ok());
+
+/// The first DOI in a text, in lower case.
+pub(crate) fn find_doi(text: &str) -> Option<String> {
+    let found = DOI.as_ref()?.find(text)?.as_str();
+    let found = trimmed(found);
+    (found.len() > 8).then(|| found.to_lowercase())
+}
+
+/// The first arXiv identifier in a text, without its version.
+pub(crate) fn find_arxiv(text: &str) -> Option<String> {
+    let found = ARXIV.as_ref()?.captures(text)?.get(1)?;
+    Some(found.as_str().to_owned())
+}
+
+/// The first web address in a text that is not a DOI's.
+pub(super) fn find_url(text: &str) -> Option<String> {
+    URL.as_ref()?
+        .find_iter(text)
+        .map(|found| trimmed(found.as_str()))
+        .find(|url| !url.contains("doi.org/"))
+        .map(str::to_owned)
+}
+
+/// Addresses end where the sentence does; a bracket belongs to them only with its pair.
+fn trimmed(found: &str) -> &str {
+    let mut found = found.trim_end_matches(['.', ',', ';', ':', '\'', '"', '\u{201d}', '\u{2019}']);
+    while found.ends_with(')') && found.matches('(').count() < found.matches(')').count() {
+        found = found
+            .get(..found.len() - 1)
+            .unwrap_or_default()
+            .trim_end_matches(['.', ',', ';']);
+    }
+    found.trim_end_matches(']')
+}
+
+/// Every year in a text with the place where it begins.
+pub(super) fn years(text: &str) -> Vec<(usize, i32)> {
+    let Some(year) = YEAR.as_ref() else {
+        return Vec::new();
+    };
+    year.captures_iter(text)
+        .filter_map(|found| {
+            let digits = found.get(1)?;
+            Some((digits.start(), digits.as_str().parse().ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_end_where_they_should() {
+        assert_eq!(
+            find_doi("see https://doi.org/10.1000/XYZ(12).").as_deref(),
+            Some("10.1000/xyz(12)")
+        );
+        assert_eq!(
+            find_doi("(doi:10.1145/3411764.3445000)").as_deref(),
+            Some("10.1145/3411764.3445000")
+        );
+        assert_eq!(find_doi("version 10.2 of it"), None);
+        assert_eq!(
+            find_arxiv("arXiv:1706.03762v5 [cs.CL]").as_deref(),
+            Some("1706.03762")
+        );
+        assert_eq!(
+            find_arxiv("arXiv preprint arXiv:2005.14165").as_deref(),
+            Some("2005.14165")
+        );
+        assert_eq!(
+            find_arxiv("https://arxiv.org/abs/hep-th/9901001").as_deref(),
+            Some("hep-th/9901001")
+        );
+        assert_eq!(find_arxiv("pages 1706.03762"), None);
+        assert_eq!(
+            find_url("at https://example.org/a_b.html.").as_deref(),
+            Some("https://example.org/a_b.html")
+        );
+        assert_eq!(find_url("https://doi.org/10.1/x"), None);
+    }
+}

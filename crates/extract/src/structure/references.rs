@@ -1,0 +1,240 @@
+//! The bibliography: where it begins and ends, and where one entry ends and the next begins.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::entry::parse_reference;
+use crate::Reference;
+
+/// One line of a bibliography.
+#[derive(Debug, Clone)]
+pub(crate) struct EntryLine {
+    pub(crate) text: String,
+    pub(crate) page: u32,
+    /// How far it is set in from the left side of its column, as a share of the type size.
+    pub(crate) indent: f32,
+    /// Whether there is a gap above it.
+    pub(crate) apart: bool,
+}
+
+/// The most entries of one bibliography.
+const MOST: usize = 5_000;
+/// The longest entry, in bytes; what is longer is text that ran in.
+const LONGEST: usize = 4_000;
+
+static BRACKETED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*(\[[^\[\]]{1,30}\])\s*(.*)$").ok());
+static COUNTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*\(?(\d{1,4})(?:[.)]|\s)\s*(\S.*)$").ok());
+static AUTHOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    // `Last, F.`, `Last F.,` or `F. Last`.
+    Regex::new(r"^\s*(?:(?:(?:van|von|de|der|den|di|da|la|le|du|el|al|ter|ten|zu)\s+)*\p{Lu}[\p{L}'\u{2019}\-]+(?:\s+\p{Lu}[\p{L}'\u{2019}\-]+)?(?:,\s+\p{Lu}|(?:\s+\p{Lu}\.)+,)|(?:\p{Lu}\.[\s\-]*){1,3}\p{Lu}\p{Ll}[\p{L}\-]+(?:,|\.|\s+and\s))").ok()
+});
+/// Whether a line of a bibliography looks like the first of an entry.
+pub(crate) fn opens_entry(line: &str) -> bool {
+    BRACKETED.as_ref().is_some_and(|form| form.is_match(line))
+        || COUNTED.as_ref().is_some_and(|form| form.is_match(line))
+}
+
+/// Splits the text of a bibliography into parsed entries. Lines are parted by newlines; a blank
+/// line or a label begins a new entry.
+pub fn split_references(text: &str, page: u32) -> Vec<Reference> {
+    let mut lines = Vec::new();
+    let mut apart = true;
+    for line in text.lines() {
+        if line.trim().is_empty() {
+            apart = true;
+            continue;
+        }
+        let set_in = line.chars().take_while(|c| c.is_whitespace()).count();
+        lines.push(EntryLine {
+            text: line.trim().to_owned(),
+            page,
+            indent: set_in as f32 / 2.0,
+            apart,
+        });
+        apart = false;
+    }
+    entries(&lines)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Bracketed,
+    Counted,
+    Hanging,
+    Authors,
+    Gaps,
+}
+
+/// The entries of a bibliography given by its lines.
+pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
+    let style = style(lines);
+    let mut found: Vec<(Option<String>, String, u32)> = Vec::new();
+    let mut count = 0;
+    for line in lines {
+        let start = start(line, style, count);
+        match (start, found.last_mut()) {
+            (None, Some((_, text, _))) if text.len() < LONGEST => join(text, &line.text),
+            (None, Some(_)) => {}
+            (None, None) if matches!(style, Style::Bracketed | Style::Counted) => {}
+            (start, _) => {
+                if found.len() >= MOST {
+                    break;
+                }
+                let (label, text) = start.unwrap_or((None, line.text.as_str()));
+                count = label.as_deref().and_then(number).unwrap_or(count + 1);
+                found.push((label, text.to_owned(), line.page));
+            }
+        }
+    }
+    let mut parsed: Vec<Reference> = Vec::new();
+    for (label, text, page) in found {
+        if text.chars().filter(|c| c.is_alphabetic()).count() < 8 {
+            continue;
+        }
+        let mut entry = parse_reference(&text);
+        entry.label = label;
+        entry.page = page;
+        entry.number = u32::try_from(parsed.len() + 1).unwrap_or(u32::MAX);
+        parsed.push(entry);
+    }
+    parsed
+}
+
+fn number(label: &str) -> Option<u32> {
+    label
+        .trim_matches(|c: char| !c.is_ascii_digit())
+        .parse()
+        .ok()
+}
+
+/// How this bibliography tells its entries apart.
+fn style(lines: &[EntryLine]) -> Style {
+    let with = |form: &LazyLock<Option<Regex>>| {
+        lines
+            .iter()
+            .filter(|line| form.as_ref().is_some_and(|form| form.is_match(&line.text)))
+            .count()
+    };
+    let enough = 2.max(lines.len() / 12);
+    if with(&BRACKETED) >= enough.min(lines.len()) {
+        return Style::Bracketed;
+    }
+    let mut next = 1;
+    for line in lines {
+        if counted(&line.text).is_some_and(|(at, _)| at == next) {
+            next += 1;
+        }
+    }
+    if next > 3 || (next > 1 && lines.len() <= 4 * (next as usize - 1)) {
+        return Style::Counted;
+    }
+    let set_in = lines.iter().filter(|line| line.indent > 0.6).count();
+    let flush = lines.len() - set_in;
+    if set_in * 5 >= lines.len() && flush * 5 >= lines.len() {
+        return Style::Hanging;
+    }
+    let apart = lines.iter().filter(|line| line.apart).count();
+    if apart * 6 >= lines.len() && apart >= 2 {
+        return Style::Gaps;
+    }
+    Style::Authors
+}
+
+fn counted(line: &str) -> Option<(u32, &str)> {
+    let found = COUNTED.as_ref()?.captures(line)?;
+    Some((found.get(1)?.as_str().parse().ok()?, found.get(2)?.as_str()))
+}
+
+/// The label and words of a line that begins an entry.
+fn start(line: &EntryLine, style: Style, count: u32) -> Option<(Option<String>, &str)> {
+    let text = line.text.as_str();
+    match style {
+        Style::Bracketed => {
+            let found = BRACKETED.as_ref()?.captures(text)?;
+            Some((
+                Some(found.get(1)?.as_str().to_owned()),
+                found.get(2)?.as_str(),
+            ))
+        }
+        Style::Counted => {
+            let (at, rest) = counted(text)?;
+            // A volume or page at the start of a line is not the next number.
+            (at == count + 1 || (count > 0 && at == count + 2))
+                .then(|| (Some(at.to_string()), rest))
+        }
+        Style::Hanging => (line.indent <= 0.6).then_some((None, text)),
+        Style::Gaps => line.apart.then_some((None, text)),
+        Style::Authors => (line.apart || AUTHOR.as_ref()?.is_match(text)).then_some((None, text)),
+    }
+}
+
+/// Adds a line to an entry, making a broken word or address whole.
+fn join(text: &mut String, line: &str) {
+    let starts_small = line.chars().next().is_some_and(char::is_lowercase);
+    let last_word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let in_address = last_word.contains("://") || last_word.starts_with("10.");
+    if in_address
+        && text.ends_with(['/', '-', '_', '=', '?', '&', '.'])
+        && starts_small_or_figure(line)
+    {
+        text.push_str(line);
+        return;
+    }
+    let broken = text.ends_with('-') && !in_address && starts_small;
+    if broken
+        && text
+            .strip_suffix('-')
+            .is_some_and(|rest| rest.ends_with(char::is_alphabetic))
+    {
+        text.pop();
+    } else if !text.ends_with('-') {
+        text.push(' ');
+    }
+    text.push_str(line);
+}
+
+fn starts_small_or_figure(line: &str) -> bool {
+    line.chars()
+        .next()
+        .is_some_and(|c| c.is_lowercase() || c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_split_entries() {
+        let found = split_references(
+            "[1] A. Author. A title of note. Journal of Things, 12(3):1-9, 2001.\n[2] B. Other. Another\ntitle. 2004.",
+            9,
+        );
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1].label.as_deref(), Some("[2]"));
+        assert_eq!(found[1].text, "B. Other. Another title. 2004.");
+        assert_eq!((found[1].number, found[1].page), (2, 9));
+    }
+
+    #[test]
+    fn a_page_number_at_the_start_of_a_line_is_no_entry() {
+        let found = split_references(
+            "1. Alpha A. First of all things. J Test 4,\n212. 2001.\n2. Beta B. Second of all. 2002.\n3. Gamma C. Third of them. 2003.",
+            1,
+        );
+        assert_eq!(found.len(), 3);
+        assert!(found[0].text.ends_with("212. 2001."));
+    }
+
+    #[test]
+    fn hanging_lines_belong_to_the_entry_above() {
+        let found = split_references(
+            "Adams, J. (1999). On the first matter of\n    concern. Journal A.\nBaker, K. (2000). On the second matter\n    of concern. Journal B.",
+            1,
+        );
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].year, Some(1999));
+    }
+}

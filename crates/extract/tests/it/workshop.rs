@@ -1,0 +1,129 @@
+//! Extraction in a child process. The child is this very test program, started again to run
+//! only `as_child`.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use deliberate_extract::{ExtractError, Format, Limits, Workshop, child_main};
+
+use crate::maker::{Sheet, deflated, of_objects, paper, pdf, stream};
+
+#[test]
+fn as_child() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments
+        .iter()
+        .any(|argument| argument == "workshop::as_child")
+        && arguments.len() > 6
+    {
+        child_main(&arguments);
+    }
+}
+
+fn workshop(limits: Limits) -> Workshop {
+    let program = std::env::current_exe().expect("this program");
+    let arguments = ["--exact", "workshop::as_child", "--nocapture"]
+        .map(OsString::from)
+        .to_vec();
+    Workshop::new(program, arguments, limits, 2)
+}
+
+fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("paper with spaces.pdf");
+    std::fs::File::create(&path)
+        .and_then(|mut file| file.write_all(bytes))
+        .expect("a file");
+    (folder, path)
+}
+
+#[tokio::test]
+async fn a_child_reads_what_this_process_reads() {
+    let (_folder, path) = file(&paper());
+    let by_child = workshop(Limits::default())
+        .extract(&path, None)
+        .await
+        .expect("a paper");
+    let here = Workshop::in_process(Limits::default())
+        .extract(&path, Some(Format::Pdf))
+        .await
+        .expect("a paper");
+    assert_eq!(by_child, here);
+    assert_eq!(by_child.references.len(), 2);
+}
+
+#[tokio::test]
+async fn errors_come_through_whole() {
+    let workshop = workshop(Limits::default());
+    let (_folder, path) = file(include_bytes!("../fixtures/locked.pdf"));
+    assert_eq!(
+        workshop.extract(&path, None).await,
+        Err(ExtractError::Encrypted)
+    );
+    assert_eq!(
+        workshop
+            .extract(&path.with_file_name("other.pdf"), None)
+            .await,
+        Err(ExtractError::NotThere)
+    );
+    let folder = path.parent().expect("its folder");
+    assert!(matches!(
+        workshop.extract(folder, None).await,
+        Err(ExtractError::Io { .. })
+    ));
+    let (_folder, broken) = file(b"%PDF-1.7 and nothing more");
+    assert!(matches!(
+        workshop.extract(&broken, None).await,
+        Err(ExtractError::Broken { .. })
+    ));
+    let small = Workshop::in_process(Limits {
+        bytes: 10,
+        ..Limits::default()
+    });
+    assert!(matches!(
+        small.extract(&path, None).await,
+        Err(ExtractError::TooLarge { .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_child_that_takes_too_long_is_stopped() {
+    let many = "BT ET q Q ".repeat(2_000_000);
+    let (_folder, path) = file(&pdf(&[Sheet { content: many }]));
+    let limits = Limits {
+        time: Duration::from_millis(1),
+        ..Limits::default()
+    };
+    let found = workshop(limits).extract(&path, None).await;
+    assert!(
+        matches!(found, Err(ExtractError::TookTooLong { .. })),
+        "{found:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_that_eats_memory_is_stopped() {
+    let packed = deflated(&vec![b' '; 200_000_000]);
+    let mut objects = vec![
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>".to_vec(),
+        b"<< /Type /Page /Parent 2 0 R /Contents [4 0 R 5 0 R 6 0 R] /Resources << >> >>".to_vec(),
+    ];
+    objects.extend(vec![stream("/Filter /FlateDecode", &packed); 3]);
+    let (_folder, path) = file(&of_objects(&objects));
+    let limits = Limits {
+        memory: 160_000_000,
+        ..Limits::default()
+    };
+    let found = workshop(limits).extract(&path, None).await;
+    let bounded = matches!(
+        found,
+        Err(ExtractError::TooMuchMemory
+            | ExtractError::NoText { .. }
+            | ExtractError::Broken { .. })
+    );
+    assert!(bounded, "{found:?}");
+}
