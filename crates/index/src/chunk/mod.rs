@@ -1,0 +1,149 @@
+//! A document's text to passages: within one section each, cut between sentences, with the exact
+//! place each came from. Knows nothing of the index.
+
+mod pack;
+mod sentences;
+
+use crate::Passage;
+use pack::pack;
+use sentences::units;
+
+/// A passage of more tokens is a document, not a passage; and sums of tokens stay in bounds.
+const MOST_TOKENS: usize = 1_000_000;
+
+/// How large passages are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkOptions {
+    /// What a passage has at the most, in tokens as models count them (an estimate from the
+    /// words). 350 is some 260 words: small enough that its vector is about one thing and that a
+    /// citation points somewhere, large enough to answer from. Less than 1 is taken for 1, more
+    /// than a million for a million.
+    pub tokens: usize,
+    /// How many tokens of the passage before are repeated at the most, in whole sentences.
+    pub overlap: usize,
+}
+
+impl Default for ChunkOptions {
+    fn default() -> Self {
+        Self {
+            tokens: 350,
+            overlap: 60,
+        }
+    }
+}
+
+/// A heading of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// How deep it is, 1 the outermost.
+    pub level: u8,
+    /// What it says.
+    pub title: String,
+    /// Where it starts, in bytes of the text.
+    pub start: usize,
+}
+
+/// Cuts a text into passages. None crosses a heading; each is `text[start..end]` to the byte. The
+/// line of a heading itself is in no passage: it is in their section path. `page_starts` holds
+/// where each page starts, in bytes and in order; without any, all is page 1.
+pub fn chunk(
+    text: &str,
+    headings: &[Section],
+    page_starts: &[usize],
+    options: ChunkOptions,
+) -> Vec<Passage> {
+    let tokens = options.tokens.clamp(1, MOST_TOKENS);
+    let options = ChunkOptions {
+        tokens,
+        overlap: options.overlap.min(tokens / 2),
+    };
+    let page_of = |byte: usize| {
+        let pages = page_starts.partition_point(|start| *start <= byte);
+        u32::try_from(pages.max(1)).unwrap_or(u32::MAX)
+    };
+    let mut passages = Vec::new();
+    for region in regions(text, headings) {
+        let units = units(text, region.start, region.end, options.tokens);
+        for (start, end) in pack(&units, options) {
+            let Some(piece) = text.get(start..end) else {
+                continue;
+            };
+            passages.push(Passage {
+                number: u32::try_from(passages.len()).unwrap_or(u32::MAX),
+                text: piece.to_owned(),
+                section: region.path.clone(),
+                page: page_of(start),
+                end_page: page_of(end.saturating_sub(1)),
+                start: start as u64,
+                end: end as u64,
+            });
+        }
+    }
+    passages
+}
+
+/// The text under one heading.
+struct Region {
+    path: Vec<String>,
+    start: usize,
+    end: usize,
+}
+
+fn regions(text: &str, headings: &[Section]) -> Vec<Region> {
+    let mut headings: Vec<(usize, &Section)> = headings
+        .iter()
+        .filter(|heading| heading.start < text.len())
+        .map(|heading| (text.floor_char_boundary(heading.start), heading))
+        .collect();
+    headings.sort_by_key(|(start, _)| *start);
+    let mut above: Vec<&Section> = Vec::new();
+    let mut regions = vec![Region {
+        path: Vec::new(),
+        start: 0,
+        end: text.len(),
+    }];
+    for (start, heading) in headings {
+        if let Some(last) = regions.last_mut() {
+            last.end = start.max(last.start);
+        }
+        above.retain(|other| other.level < heading.level);
+        above.push(heading);
+        regions.push(Region {
+            path: above.iter().map(|heading| heading.title.clone()).collect(),
+            start: after_heading(text, start, &heading.title),
+            end: text.len(),
+        });
+    }
+    regions.retain(|region| region.start < region.end);
+    regions
+}
+
+/// Where the text under a heading starts: after its line, if the line is indeed the heading.
+fn after_heading(text: &str, start: usize, title: &str) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let line = rest.split_inclusive('\n').next().unwrap_or_default();
+    let title = title.trim();
+    if !title.is_empty() && line.trim().ends_with(title) {
+        start + line.len()
+    } else {
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ChunkOptions, chunk};
+
+    #[test]
+    fn absurd_sizes_are_taken_for_the_nearest() {
+        let text = "One here. Two.\n\nIt ends.";
+        for (tokens, overlap, expected) in [
+            (usize::MAX, usize::MAX, 1),
+            (usize::MAX, 0, 1),
+            (0, usize::MAX, 5),
+        ] {
+            let passages = chunk(text, &[], &[], ChunkOptions { tokens, overlap });
+            assert_eq!(passages.len(), expected, "{tokens} {overlap}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Text to the units passages are made of: sentences, or parts of one that is too long.
+
+/// A piece of text that is not cut any further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub start: usize,
+    pub end: usize,
+    pub tokens: usize,
+    /// Whether a paragraph starts with it.
+    pub opens: bool,
+}
+
+/// Letters a token has at the most, about: what makes English come out at 1.3 tokens a word.
+const TOKEN_LETTERS: usize = 6;
+
+/// Words a full stop follows without ending the sentence.
+const SHORT: [&str; 24] = [
+    "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vs", "cf", "dr",
+    "prof", "mr", "mrs", "ms", "st", "approx", "resp", "ca", "vol", "pp",
+];
+
+/// About how many tokens a word has. Writing without spaces has a token a letter.
+fn tokens_of(word: &str) -> usize {
+    let dense = word.chars().filter(|letter| *letter >= '\u{2e80}').count();
+    let other = word.chars().count() - dense;
+    (other.div_ceil(TOKEN_LETTERS) + dense).max(1)
+}
+
+/// The units of a stretch of text, none of more than so many tokens.
+pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<Unit> {
+    let words = words(text, start, end);
+    let mut units = Vec::new();
+    let mut current: Option<Unit> = None;
+    let mut opens = true;
+    for (place, word) in words.iter().enumerate() {
+        for (from, to, tokens) in bits_of(text, *word, most) {
+            let full = current.is_some_and(|unit| unit.tokens + tokens > most);
+            if full {
+                units.extend(current.take());
+            }
+            let unit = current.get_or_insert(Unit {
+                start: from,
+                end: to,
+                tokens: 0,
+                opens: std::mem::take(&mut opens),
+            });
+            unit.end = to;
+            unit.tokens += tokens;
+        }
+        let next = words.get(place + 1);
+        let paragraph = next.is_some_and(|next| is_break(text, word.1, next.0));
+        if paragraph || next.is_none_or(|next| ends_sentence(text, *word, *next)) {
+            units.extend(current.take());
+        }
+        opens = opens || paragraph;
+    }
+    units.extend(current);
+    units
+}
+
+/// Runs of anything but white space.
+fn words(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
+    let stretch = text.get(start..end).unwrap_or_default();
+    let mut words = Vec::new();
+    let mut began = None;
+    for (at, letter) in stretch.char_indices() {
+        match (letter.is_whitespace(), began) {
+            (true, Some(from)) => {
+                words.push((start + from, start + at));
+                began = None;
+            }
+            (false, None) => began = Some(at),
+            _ => {}
+        }
+    }
+    words.extend(began.map(|from| (start + from, start + stretch.len())));
+    words
+}
+
+/// A word in pieces of at most so many tokens: one, unless it is a monster.
+fn bits_of(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usize, usize, usize)> {
+    let word = text.get(start..end).unwrap_or_default();
+    let tokens = tokens_of(word);
+    if tokens <= most {
+        return vec![(start, end, tokens)];
+    }
+    let mut bits = Vec::new();
+    let mut from = start;
+    let mut count = 0;
+    for (at, letter) in word.char_indices() {
+        // As many letters as tokens is always within the bound, whatever the letters are.
+        if count == most {
+            bits.push((from, start + at, most));
+            from = start + at;
+            count = 0;
+        }
+        count += usize::from(letter.len_utf8() > 0);
+    }
+    bits.push((from, end, count));
+    bits
+}
+
+/// Whether a blank line lies between two words.
+fn is_break(text: &str, end: usize, start: usize) -> bool {
+    let gap = text.get(end..start).unwrap_or_default();
+    gap.chars().filter(|letter| *letter == '\n').count() > 1 || gap.contains('\u{c}')
+}
+
+fn ends_sentence(text: &str, word: (usize, usize), next: (usize, usize)) -> bool {
+    let word = text.get(word.0..word.1).unwrap_or_default();
+    let next = text.get(next.0..next.1).unwrap_or_default();
+    let bare = word.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
+    if bare.ends_with(['。', '!', '?', '！', '？']) {
+        return true;
+    }
+    let Some(stem) = bare.strip_suffix('.') else {
+        return false;
+    };
+    let goes_on = next.chars().next().is_some_and(char::is_lowercase);
+    let stem = stem.trim_start_matches(['(', '[', '"', '\'', '“', '‘']);
+    let initial = stem.chars().count() == 1 && stem.chars().all(char::is_uppercase);
+    let short = SHORT.iter().any(|short| stem.eq_ignore_ascii_case(short));
+    !goes_on && !initial && !short
+}

@@ -1,0 +1,205 @@
+//! Vectors from any service with `OpenAI`'s `/embeddings`.
+
+use futures::{FutureExt as _, future::BoxFuture};
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+use super::{
+    ServiceSettings, head,
+    service::{Service, misconfigured},
+};
+use crate::{EmbedError, Embedder, Embedding};
+
+/// How much of one text is sent: what these models read at most, in any script.
+const MOST_BYTES: usize = 24_000;
+
+/// The most numbers that a vector may have.
+const MOST_DIMENSIONS: usize = 16_384;
+
+/// Asks an OpenAI-compatible service for vectors.
+#[derive(Debug)]
+pub struct OpenAiEmbedder {
+    service: Service,
+    asked: Option<usize>,
+    known: OnceCell<usize>,
+    batch: usize,
+    query_prefix: String,
+    passage_prefix: String,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    model: &'a str,
+    input: &'a [String],
+    encoding_format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+impl OpenAiEmbedder {
+    /// An embedder that takes 64 texts at once and learns the length of its vectors by asking.
+    pub fn new(settings: ServiceSettings) -> Result<Self, EmbedError> {
+        Ok(Self {
+            service: Service::new(settings, "embeddings")?,
+            asked: None,
+            known: OnceCell::new(),
+            batch: 64,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+        })
+    }
+
+    /// The same with vectors of a length that the model can give when asked to.
+    pub fn with_dimensions(self, dimensions: usize) -> Result<Self, EmbedError> {
+        if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+            return Err(misconfigured("vectors have 1 to 16384 numbers"));
+        }
+        Ok(Self {
+            asked: Some(dimensions),
+            known: OnceCell::new_with(Some(dimensions)),
+            ..self
+        })
+    }
+
+    /// The same with so many texts at once, 1 to 2048.
+    pub fn with_batch(self, batch: usize) -> Self {
+        Self {
+            batch: batch.clamp(1, 2048),
+            ..self
+        }
+    }
+
+    /// The same with words before each question and each passage, as some models want them.
+    pub fn with_prefixes(self, query: impl Into<String>, passage: impl Into<String>) -> Self {
+        Self {
+            query_prefix: query.into(),
+            passage_prefix: passage.into(),
+            ..self
+        }
+    }
+
+    /// Vectors for no more texts than go at once.
+    async fn some(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let asked = Asked {
+            model: self.service.model(),
+            input: texts,
+            encoding_format: "float",
+            dimensions: self.asked,
+        };
+        let answer: Answer = self.service.ask(&asked).await?;
+        let vectors = in_order(answer.data, texts.len())?;
+        let found = vectors.first().map_or(0, Vec::len);
+        if !(1..=MOST_DIMENSIONS).contains(&found) {
+            return Err(malformed(format!("a vector has {found} numbers")));
+        }
+        let expected = *self.known.get_or_init(|| async { found }).await;
+        for vector in &vectors {
+            if vector.len() != expected {
+                return Err(malformed(format!(
+                    "a vector has {} numbers where {expected} were expected",
+                    vector.len()
+                )));
+            }
+            if !vector.iter().all(|number| number.is_finite()) {
+                return Err(malformed("a vector has a number without an end".to_owned()));
+            }
+        }
+        Ok(vectors)
+    }
+}
+
+impl Embedder for OpenAiEmbedder {
+    fn id(&self) -> String {
+        let model = self.service.model();
+        let length = self.asked.map_or_else(String::new, |n| format!("/{n}"));
+        let (query, passage) = (&self.query_prefix, &self.passage_prefix);
+        if query.is_empty() && passage.is_empty() {
+            format!("openai/{model}{length}")
+        } else {
+            format!("openai/{model}{length}/{query:?}/{passage:?}")
+        }
+    }
+
+    fn dimensions(&self) -> BoxFuture<'_, Result<usize, EmbedError>> {
+        async move {
+            if let Some(known) = self.known.get() {
+                return Ok(*known);
+            }
+            let vectors = self.some(&["length".to_owned()]).await?;
+            Ok(vectors.first().map_or(0, Vec::len))
+        }
+        .boxed()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+        what: Embedding,
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        let prefix = match what {
+            Embedding::Query => &self.query_prefix,
+            Embedding::Passage => &self.passage_prefix,
+        };
+        async move {
+            let mut vectors = Vec::with_capacity(texts.len());
+            for some in texts.chunks(self.batch) {
+                let sent: Vec<_> = some.iter().map(|text| sendable(prefix, text)).collect();
+                vectors.extend(self.some(&sent).await?);
+            }
+            Ok(vectors)
+        }
+        .boxed()
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+}
+
+/// A text as it is sent. Services refuse an empty one, and all others of its batch with it.
+fn sendable(prefix: &str, text: &str) -> String {
+    let text = format!("{prefix}{}", head(text, MOST_BYTES));
+    if text.is_empty() {
+        " ".to_owned()
+    } else {
+        text
+    }
+}
+
+/// Vectors in the order of the texts: services may answer in another.
+fn in_order(rows: Vec<Row>, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+    if rows.len() != count {
+        return Err(malformed(format!(
+            "it holds {} vectors for {count} texts",
+            rows.len()
+        )));
+    }
+    let mut places: Vec<Option<Vec<f32>>> = vec![None; count];
+    for (at, row) in rows.into_iter().enumerate() {
+        let index = row.index.unwrap_or(at);
+        match places.get_mut(index) {
+            Some(place @ None) => *place = Some(row.embedding),
+            _ => {
+                return Err(malformed(format!(
+                    "the index {index} is there twice or too large"
+                )));
+            }
+        }
+    }
+    Ok(places.into_iter().flatten().collect())
+}
+
+fn malformed(reason: String) -> EmbedError {
+    EmbedError::Malformed { reason }
+}

@@ -1,0 +1,71 @@
+//! What a service says of a failure, in one short line.
+
+use serde_json::Value;
+
+use super::head;
+
+/// The longest excerpt of a foreign body.
+const MAX_BYTES: usize = 300;
+
+/// The sentence in an error body, else what kind of thing the body is.
+pub(super) fn sentence(body: &str) -> String {
+    let text = body.trim();
+    let found = serde_json::from_str::<Value>(text).ok();
+    match found.as_ref().and_then(sentence_in) {
+        Some(sentence) => excerpt(sentence),
+        None => kind(text).map_or_else(|| excerpt(text), |kind| format!("it sent {kind}")),
+    }
+}
+
+/// What a body is, if it is nothing worth repeating.
+pub(super) fn kind(body: &str) -> Option<&'static str> {
+    let text = body.trim_start();
+    if text.is_empty() {
+        Some("nothing")
+    } else if text.starts_with('<') {
+        Some("an HTML page")
+    } else {
+        None
+    }
+}
+
+/// A short excerpt in one line.
+pub(super) fn excerpt(text: &str) -> String {
+    let line = head(text, MAX_BYTES).split_whitespace();
+    line.collect::<Vec<_>>().join(" ")
+}
+
+/// Finds it where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
+fn sentence_in(value: &Value) -> Option<&str> {
+    const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
+    match value {
+        Value::String(text) => Some(text),
+        Value::Array(items) => items.first().and_then(sentence_in),
+        Value::Object(members) => KEYS
+            .iter()
+            .filter_map(|key| members.get(*key))
+            .find_map(sentence_in),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_is_found() {
+        for body in [
+            r#"{"error": {"code": "x", "message": "no such model"}}"#,
+            r#"{"error": "no such model"}"#,
+            r#"{"message": "no such model"}"#,
+            r#"{"detail": [{"msg": "no such model"}]}"#,
+            "no\n such   model",
+        ] {
+            assert_eq!(sentence(body), "no such model", "{body}");
+        }
+        assert_eq!(sentence("<html><p>x"), "it sent an HTML page");
+        assert_eq!(sentence(" "), "it sent nothing");
+        assert!(sentence(&"é".repeat(10_000)).len() <= MAX_BYTES);
+    }
+}

@@ -1,0 +1,248 @@
+//! One request to a service and its answer as JSON.
+
+use std::{
+    error::Error as _,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use backon::Retryable as _;
+use reqwest::{Client, Response, StatusCode, header::HeaderValue, redirect::Policy};
+use secrecy::ExposeSecret as _;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::{Instant, timeout_at};
+use url::{Host, Url};
+
+use super::{
+    ServiceSettings,
+    retry::{self, Setback},
+    said,
+};
+use crate::EmbedError;
+
+/// The largest answer that is read: 128 vectors of 4,096 numbers take half of it.
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
+
+/// A service. The client is built with the first request.
+#[derive(Debug)]
+pub(super) struct Service {
+    settings: ServiceSettings,
+    url: Url,
+    client: OnceLock<Result<Client, String>>,
+}
+
+impl Service {
+    /// A method of a service, checked before anything is sent.
+    pub(super) fn new(settings: ServiceSettings, method: &str) -> Result<Self, EmbedError> {
+        let url = method_url(&settings.base_url, method)?;
+        if settings.model.trim().is_empty() {
+            return Err(misconfigured("no model is named"));
+        }
+        if let Some(key) = &settings.key {
+            let key = key.expose_secret().trim();
+            if key.is_empty() || HeaderValue::from_str(key).is_err() {
+                return Err(misconfigured(
+                    "the key is empty or has characters that can't be sent",
+                ));
+            }
+        }
+        Ok(Self {
+            settings,
+            url,
+            client: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn model(&self) -> &str {
+        &self.settings.model
+    }
+
+    /// Asks, again if that can help, all before the deadline.
+    pub(super) async fn ask<A: DeserializeOwned>(
+        &self,
+        body: &impl Serialize,
+    ) -> Result<A, EmbedError> {
+        let body = serde_json::to_vec(body)
+            .map_err(|error| misconfigured(&format!("the question can't be written: {error}")))?;
+        let deadline = Instant::now() + self.settings.deadline;
+        let attempts = AtomicU32::new(0);
+        let attempt = || {
+            attempts.fetch_add(1, Ordering::Relaxed);
+            self.attempt(&body, deadline)
+        };
+        let answer = attempt
+            .retry(retry::backoff(&self.settings))
+            .when(Setback::may_pass)
+            .adjust(|setback, ours| retry::delay(setback, ours, deadline))
+            .notify(|_, delay| tracing::debug!(?delay, "a service failed; trying again"))
+            .await
+            .map_err(|setback| setback.into_error(attempts.load(Ordering::Relaxed)))?;
+        serde_json::from_slice(&answer).map_err(|error| self.unreadable(&answer, &error))
+    }
+
+    async fn attempt(&self, body: &[u8], deadline: Instant) -> Result<Vec<u8>, Setback> {
+        let end = deadline.min(Instant::now() + self.settings.attempt);
+        let exchange = async {
+            let mut request = self
+                .client()?
+                .post(self.url.clone())
+                .header("content-type", "application/json")
+                .body(body.to_vec());
+            if let Some(key) = &self.settings.key {
+                request = request.bearer_auth(key.expose_secret().trim());
+            }
+            let response = request.send().await.map_err(unreachable)?;
+            self.answered(response).await
+        };
+        timeout_at(end, exchange).await.unwrap_or_else(|_| {
+            Err(Setback::Passing {
+                reason: "it did not answer in time".to_owned(),
+                wait: None,
+            })
+        })
+    }
+
+    /// The body of a success.
+    async fn answered(&self, response: Response) -> Result<Vec<u8>, Setback> {
+        let status = response.status();
+        let wait = retry::asked_wait(response.headers());
+        let body = bounded(response).await?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let text = self.without_key(&String::from_utf8_lossy(&body));
+        let reason = format!("it answered {}: {}", status.as_u16(), said::sentence(&text));
+        Err(match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
+                Setback::Passing { reason, wait }
+            }
+            _ if status.is_server_error() => Setback::Passing { reason, wait },
+            _ if status.is_redirection() => Setback::Final(misconfigured(
+                "it sends elsewhere, which is not followed; check the base URL",
+            )),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => refused(&reason, "check the key"),
+            StatusCode::NOT_FOUND => refused(&reason, "check the base URL and the model"),
+            _ => refused(&reason, "check the settings of this service"),
+        })
+    }
+
+    fn client(&self) -> Result<&Client, Setback> {
+        let built = self.client.get_or_init(|| {
+            // An error means that one is chosen already.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let builder = Client::builder()
+                .redirect(Policy::none())
+                .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
+            let builder = if is_loopback(&self.url) {
+                builder.no_proxy()
+            } else {
+                builder
+            };
+            builder.build().map_err(|error| innermost(&error))
+        });
+        built.as_ref().map_err(|reason| {
+            Setback::Final(misconfigured(&format!(
+                "no HTTP client can be made: {reason}"
+            )))
+        })
+    }
+
+    fn unreadable(&self, answer: &[u8], error: &serde_json::Error) -> EmbedError {
+        let text = self.without_key(&String::from_utf8_lossy(answer));
+        let reason = match said::kind(&text) {
+            Some(kind) => format!("it is {kind}; check the base URL"),
+            None => said::excerpt(&format!("{error}; check that the service is of this kind")),
+        };
+        EmbedError::Malformed { reason }
+    }
+
+    /// Takes our key out of what the other side said, before any cutting could leave a part.
+    fn without_key(&self, text: &str) -> String {
+        match &self.settings.key {
+            Some(key) => text.replace(key.expose_secret().trim(), "[key]"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// The address of a method. Plain HTTP is for this machine only: keys and texts would be readable
+/// on the way.
+fn method_url(base: &str, method: &str) -> Result<Url, EmbedError> {
+    let mut url = Url::parse(base.trim())
+        .map_err(|error| misconfigured(&format!("the base URL can't be read: {error}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(misconfigured(
+            "the base URL holds a user name or password; use the key",
+        ));
+    }
+    let secure = match url.scheme() {
+        "https" => url.host().is_some(),
+        "http" => is_loopback(&url),
+        _ => false,
+    };
+    if !secure {
+        return Err(misconfigured(
+            "the base URL is refused: use https, or http to this machine only",
+        ));
+    }
+    url.set_query(None);
+    url.set_fragment(None);
+    let path = format!("{}/{method}", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// A body, read by pieces so that a huge one is given up early.
+async fn bounded(mut response: Response) -> Result<Vec<u8>, Setback> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+        if body.len() + piece.len() > MAX_ANSWER {
+            return Err(Setback::Final(EmbedError::Malformed {
+                reason: "it is larger than 32 MiB; ask for fewer texts at once".to_owned(),
+            }));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+fn refused(reason: &str, next: &str) -> Setback {
+    let reason = format!("{reason}; {next}");
+    Setback::Final(EmbedError::Refused { reason })
+}
+
+pub(super) fn misconfigured(reason: &str) -> EmbedError {
+    EmbedError::Misconfigured {
+        reason: reason.to_owned(),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+fn unreachable(error: reqwest::Error) -> Setback {
+    Setback::Passing {
+        reason: innermost(&error),
+        wait: None,
+    }
+}
+
+/// The first cause: «connection refused» says more than «error sending request».
+fn innermost(error: &reqwest::Error) -> String {
+    let Some(mut cause) = error.source() else {
+        return "the exchange broke".to_owned();
+    };
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    said::excerpt(&cause.to_string())
+}

@@ -1,0 +1,295 @@
+//! Reciprocal rank fusion: several rankings to one. Knows nothing of what is ranked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The least share of a place that a score leaves it: so that places still order what scores
+/// next to nothing.
+const LEAST: f64 = 0.01;
+
+/// One ranking and how much it counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranking<'a, T> {
+    /// Its weight; 0 (or less, or not a number) leaves it out.
+    pub weight: f32,
+    /// Its items, best first. An item that comes twice counts at its better place.
+    pub items: &'a [T],
+}
+
+/// One ranking with what its items scored, and how much it counts at the most.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoredRanking<'a, T> {
+    /// Its weight; 0 (or less, or not a number) leaves it out.
+    pub weight: f32,
+    /// Its items and their scores, best first. An item that comes twice counts at its better
+    /// place.
+    pub items: &'a [(T, f32)],
+}
+
+/// An item of the fused ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fused<T> {
+    /// The item.
+    pub item: T,
+    /// The sum of its shares of the rankings it is in. A share is weight ÷ (constant + rank),
+    /// ranks counted from 1, or less of it where the fusion is adaptive.
+    pub score: f32,
+}
+
+/// One ranking from several: each item scores weight ÷ (`rank_constant` + rank) in each ranking it
+/// is in. Equal scores are ordered by the items themselves, so the answer depends on nothing but
+/// the rankings.
+pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<'_, T>], rank_constant: f32) -> Vec<Fused<T>> {
+    let mut shares = Shares::new(rank_constant);
+    for ranking in rankings {
+        let items = ranking.items.iter().map(|item| (item, 1.0));
+        shares.add(f64::from(ranking.weight), items);
+    }
+    shares.ranked()
+}
+
+/// One ranking from what words and vectors found for one question, where a side that has little to
+/// say counts less:
+///
+/// - A place counts by how near its score comes to the best of its side: its share is
+///   weight × (score ÷ best)² ÷ (`rank_constant` + rank). A side with one clear winner so speaks
+///   for that one, a side whose scores are all alike for none.
+/// - The vectors count by what the words leave open: their weight is multiplied by
+///   (1 − `covered`)², where `covered` (0 to 1) is how much of the question the words' best item
+///   has. Where the question's own words are all found, near meanings can add little but noise;
+///   where hardly one is found, they are all there is.
+///
+/// So no share is larger than the same weights give in [`fuse`]. Of two items that both sides rank
+/// alike, the better stays the better, whatever the scores.
+pub fn fuse_adaptive<T: Ord + Clone>(
+    words: &ScoredRanking<'_, T>,
+    vectors: &ScoredRanking<'_, T>,
+    covered: f32,
+    rank_constant: f32,
+) -> Vec<Fused<T>> {
+    let covered = f64::from(if covered.is_nan() { 0.0 } else { covered });
+    let open = (1.0 - covered).clamp(LEAST, 1.0).powi(2);
+    let mut shares = Shares::new(rank_constant);
+    shares.add(f64::from(words.weight), by_closeness(words.items));
+    shares.add(
+        f64::from(vectors.weight) * open,
+        by_closeness(vectors.items),
+    );
+    shares.ranked()
+}
+
+/// Each item with the square of how near its score comes to the best.
+fn by_closeness<T>(items: &[(T, f32)]) -> impl Iterator<Item = (&T, f64)> {
+    let best = items.first().map_or(0.0, |(_, score)| f64::from(*score));
+    let mut before = 1.0_f64;
+    items.iter().map(move |(item, score)| {
+        // A best score of nothing or less is no measure: then the places alone count.
+        if best > 0.0 {
+            let close = (f64::from(*score) / best).clamp(LEAST, 1.0);
+            // Never nearer than the one before (nor not a number): places come first.
+            before = before.min(close);
+        }
+        (item, before.powi(2))
+    })
+}
+
+/// What each item has from each ranking.
+struct Shares<'a, T> {
+    constant: f64,
+    of: BTreeMap<&'a T, Vec<f64>>,
+}
+
+impl<'a, T: Ord + Clone> Shares<'a, T> {
+    fn new(rank_constant: f32) -> Self {
+        Self {
+            constant: f64::from(rank_constant.max(0.0)),
+            of: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a ranking whose items count by so much of their place.
+    fn add(&mut self, weight: f64, items: impl Iterator<Item = (&'a T, f64)>) {
+        if weight.is_nan() || weight <= 0.0 {
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        for (place, (item, part)) in items.enumerate() {
+            if seen.insert(item) {
+                let rank = place as f64 + 1.0;
+                let share = weight * part / (self.constant + rank);
+                self.of.entry(item).or_default().push(share);
+            }
+        }
+    }
+
+    fn ranked(self) -> Vec<Fused<T>> {
+        let shares = self.of.into_iter();
+        let mut fused: Vec<(f64, &T)> = shares
+            .map(|(item, mut shares)| {
+                // Added from the smallest up, so that the order of the rankings can't show.
+                shares.sort_by(f64::total_cmp);
+                (shares.iter().sum(), item)
+            })
+            .collect();
+        fused.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
+        fused
+            .into_iter()
+            .map(|(score, item)| Fused {
+                item: item.clone(),
+                score: narrow(score),
+            })
+            .collect()
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a score keeps its order in 24 bits well enough to be shown"
+)]
+fn narrow(score: f64) -> f32 {
+    score as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Fused, Ranking, ScoredRanking, fuse, fuse_adaptive};
+
+    type Scored = Vec<(u8, f32)>;
+
+    /// Distinct items with any scores: below nothing, in no order, not numbers.
+    fn ranking() -> impl Strategy<Value = Scored> {
+        let items = prop::collection::hash_set(0_u8..40, 0..30);
+        let score = prop_oneof![20 => -5.0_f32..20.0, 1 => Just(f32::NAN)];
+        (items, prop::collection::vec(score, 30))
+            .prop_map(|(items, scores)| items.into_iter().zip(scores).collect())
+    }
+
+    fn adaptive(words: (f32, &Scored), vectors: (f32, &Scored), covered: f32) -> Vec<Fused<u8>> {
+        let of = |weight, items| ScoredRanking { weight, items };
+        fuse_adaptive(
+            &of(words.0, words.1),
+            &of(vectors.0, vectors.1),
+            covered,
+            60.0,
+        )
+    }
+
+    fn items(fused: &[Fused<u8>]) -> Vec<u8> {
+        fused.iter().map(|one| one.item).collect()
+    }
+
+    fn place(ranking: &[u8], item: u8) -> Option<usize> {
+        ranking.iter().position(|other| *other == item)
+    }
+
+    #[test]
+    fn the_shares_are_the_documented_ones() {
+        let (words, vectors) = (vec![(1, 8.0), (2, 4.0)], vec![(2, 0.5), (3, 0.4)]);
+        let fused = adaptive((0.7, &words), (0.3, &vectors), 0.5);
+        let expected = [
+            (1, 0.7 / 61.0),
+            (2, 0.7 * 0.25 / 62.0 + 0.3 * 0.25 / 61.0),
+            (3, 0.3 * 0.25 * 0.64 / 62.0),
+        ];
+        assert_eq!(fused.len(), expected.len());
+        for (one, (item, score)) in fused.iter().zip(expected) {
+            assert_eq!(one.item, item);
+            assert!((f64::from(one.score) - score).abs() < 1e-7, "{one:?}");
+        }
+    }
+
+    #[test]
+    fn the_vectors_count_by_what_the_words_leave_open() {
+        let (words, vectors) = (vec![(1, 8.0), (2, 7.9)], vec![(2, 0.9), (1, 0.2)]);
+        let at = |covered| items(&adaptive((0.7, &words), (0.3, &vectors), covered));
+        assert_eq!(at(0.0), [2, 1]);
+        assert_eq!(at(0.95), [1, 2]);
+        assert_eq!(at(f32::NAN), at(0.0));
+        assert_eq!(at(7.0).len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn a_side_of_no_weight_is_not_there(
+            words in ranking(),
+            vectors in ranking(),
+            covered in 0.0_f32..=1.0,
+            none in prop::sample::select(vec![0.0, -1.0, f32::NAN]),
+        ) {
+            let names = |ranking: &Scored| ranking.iter().map(|(item, _)| *item).collect::<Vec<_>>();
+            let fused = adaptive((0.7, &words), (none, &vectors), covered);
+            prop_assert_eq!(items(&fused), names(&words));
+            let fused = adaptive((none, &words), (0.3, &vectors), covered);
+            prop_assert_eq!(items(&fused), names(&vectors));
+        }
+
+        #[test]
+        fn what_both_sides_rank_higher_is_higher(
+            words in ranking(),
+            vectors in ranking(),
+            covered in 0.0_f32..=1.0,
+        ) {
+            let fused = items(&adaptive((0.7, &words), (0.3, &vectors), covered));
+            let rank = |side: &Scored, item| side.iter().position(|(other, _)| *other == item);
+            let ahead = |side: &Scored, a, b| match (rank(side, a), rank(side, b)) {
+                (Some(a), Some(b)) => a < b,
+                (Some(_) | None, None) => true,
+                (None, Some(_)) => false,
+            };
+            for a in &fused {
+                for b in fused.iter().filter(|b| *b != a) {
+                    if ahead(&words, *a, *b) && ahead(&vectors, *a, *b) {
+                        prop_assert!(place(&fused, *a) < place(&fused, *b), "{} {}", a, b);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn every_item_comes_once_and_scores_no_more_than_with_fixed_weights(
+            words in ranking(),
+            vectors in ranking(),
+            covered in 0.0_f32..=1.0,
+        ) {
+            let fused = adaptive((0.7, &words), (0.3, &vectors), covered);
+            let names = |ranking: &Scored| ranking.iter().map(|(item, _)| *item).collect::<Vec<_>>();
+            let (words, vectors) = (names(&words), names(&vectors));
+            let fixed = fuse(
+                &[
+                    Ranking { weight: 0.7, items: &words },
+                    Ranking { weight: 0.3, items: &vectors },
+                ],
+                60.0,
+            );
+            let mut known = items(&fixed);
+            let mut found = items(&fused);
+            known.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, known);
+            for one in &fused {
+                let most = fixed.iter().find(|other| other.item == one.item);
+                prop_assert!(most.is_some_and(|most| one.score <= most.score * 1.000_001));
+            }
+        }
+
+        #[test]
+        fn the_order_of_the_rankings_does_not_matter(
+            rankings in prop::collection::vec((0.0_f32..2.0, ranking()), 0..5),
+        ) {
+            let lists: Vec<(f32, Vec<u8>)> = rankings
+                .iter()
+                .map(|(weight, ranking)| {
+                    (*weight, ranking.iter().map(|(item, _)| *item).collect())
+                })
+                .collect();
+            let mut sides: Vec<Ranking<'_, u8>> = lists
+                .iter()
+                .map(|(weight, items)| Ranking { weight: *weight, items })
+                .collect();
+            let forwards = fuse(&sides, 60.0);
+            sides.reverse();
+            prop_assert_eq!(forwards, fuse(&sides, 60.0));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Which vector belongs to which passage: the rows of one moment joined with the passages of one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tantivy::index::SegmentId;
+use tantivy::{DocAddress, Searcher, SegmentReader};
+
+use crate::IndexError;
+use crate::bits::Bits;
+use crate::layout::KEY;
+use crate::text::{pack, unpack};
+use crate::vectors::{NO_ROW, Snapshot, VectorSet, Vectors};
+
+/// Passages and vectors, joined.
+pub(crate) struct Rows {
+    pub generation: u32,
+    pub set: Arc<VectorSet>,
+    /// The rows that belong to a living passage.
+    pub live: Bits,
+    /// How many these are.
+    pub with: u64,
+    /// Living passages without a row.
+    pub missing: u64,
+    /// The passage of each row.
+    addresses: Vec<u64>,
+    /// The row of each passage, by segment.
+    of_segment: Vec<Arc<[u32]>>,
+}
+
+impl Rows {
+    /// The passage a living row belongs to.
+    pub(crate) fn passage(&self, row: u32) -> Option<DocAddress> {
+        let packed = self.addresses.get(row as usize)?;
+        self.live.contains(row).then(|| unpack(*packed))
+    }
+
+    /// The rows of the passages that are let through.
+    pub(crate) fn only(&self, allowed: Option<&[Bits]>) -> Bits {
+        let Some(allowed) = allowed else {
+            return self.live.clone();
+        };
+        let mut rows = Bits::none(self.set.rows);
+        for (bits, of_segment) in allowed.iter().zip(&self.of_segment) {
+            for doc in bits.between(0, u32::MAX) {
+                if let Some(row) = of_segment.get(doc as usize) {
+                    rows.insert(*row);
+                }
+            }
+        }
+        rows
+    }
+
+    /// The first living passages without a row, at most so many.
+    pub(crate) fn without(&self, searcher: &Searcher, most: usize) -> Vec<DocAddress> {
+        let segments = searcher.segment_readers().iter().zip(&self.of_segment);
+        let without = (0..).zip(segments).flat_map(|(number, (segment, rows))| {
+            let docs = (0..).zip(rows.iter());
+            docs.filter(|(doc, row)| **row == NO_ROW && is_alive(segment, *doc))
+                .map(move |(doc, _)| DocAddress::new(number, doc))
+        });
+        without.take(most).collect()
+    }
+}
+
+fn is_alive(segment: &SegmentReader, doc: u32) -> bool {
+    segment
+        .alive_bitset()
+        .is_none_or(|alive| alive.is_alive(doc))
+}
+
+/// What was joined before: a segment's passages never change, only which of them live.
+#[derive(Default)]
+pub(crate) struct Joiner {
+    before: Mutex<HashMap<SegmentId, Joined>>,
+}
+
+#[derive(Clone)]
+struct Joined {
+    generation: u32,
+    /// How many rows there were to be found.
+    among: u32,
+    whole: bool,
+    rows: Arc<[u32]>,
+}
+
+impl Joiner {
+    pub(crate) fn join(&self, searcher: &Searcher, vectors: &Vectors) -> Result<Rows, IndexError> {
+        let snapshot = vectors.snapshot()?;
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = HashMap::new();
+        for segment in searcher.segment_readers() {
+            let id = segment.segment_id();
+            let known = before.remove(&id).filter(|known| {
+                known.generation == snapshot.generation
+                    && (known.whole || known.among == snapshot.set.rows)
+            });
+            let joined = match known {
+                Some(known) => known,
+                None => join_segment(segment, &snapshot)?,
+            };
+            now.insert(id, joined);
+        }
+        let joined = searcher
+            .segment_readers()
+            .iter()
+            .filter_map(|segment| now.get(&segment.segment_id()))
+            .map(|joined| Arc::clone(&joined.rows))
+            .collect();
+        *before = now;
+        drop(before);
+        Ok(live(searcher, snapshot, joined))
+    }
+}
+
+fn join_segment(segment: &SegmentReader, snapshot: &Snapshot) -> Result<Joined, IndexError> {
+    let keys = segment.fast_fields().u64(KEY)?;
+    let row_of = |doc| {
+        let key = keys.first(doc)?;
+        snapshot.row_of.get(&key).copied()
+    };
+    let rows: Arc<[u32]> = (0..segment.max_doc())
+        .map(|doc| row_of(doc).unwrap_or(NO_ROW))
+        .collect();
+    Ok(Joined {
+        generation: snapshot.generation,
+        among: snapshot.set.rows,
+        whole: !rows.contains(&NO_ROW),
+        rows,
+    })
+}
+
+fn live(searcher: &Searcher, snapshot: Snapshot, of_segment: Vec<Arc<[u32]>>) -> Rows {
+    let set = snapshot.set;
+    let mut live = Bits::none(set.rows);
+    let mut addresses = vec![0; set.rows as usize];
+    let mut missing = 0;
+    let segments = searcher.segment_readers().iter().zip(&of_segment);
+    for (number, (segment, rows)) in (0..).zip(segments) {
+        for (doc, row) in (0..).zip(rows.iter()) {
+            if !is_alive(segment, doc) {
+                continue;
+            }
+            match addresses.get_mut(*row as usize) {
+                Some(address) => {
+                    *address = pack(DocAddress::new(number, doc));
+                    live.insert(*row);
+                }
+                None => missing += 1,
+            }
+        }
+    }
+    Rows {
+        generation: snapshot.generation,
+        with: live.count(),
+        set,
+        live,
+        missing,
+        addresses,
+        of_segment,
+    }
+}

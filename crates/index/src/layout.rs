@@ -1,0 +1,234 @@
+//! How a passage is laid out in the text index, and how it is read back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, JsonObjectOptions, OwnedValue, STORED, Schema,
+    TextFieldIndexing, TextOptions, Value,
+};
+use tantivy::{TantivyDocument, Term};
+
+use crate::limits::{TITLE_BYTES, cut};
+use crate::words::ENGLISH;
+use crate::{IndexError, IndexedDocument, Passage};
+
+/// The column of the passages' keys.
+pub(crate) const KEY: &str = "key";
+/// The column the numbers are below.
+pub(crate) const NUMBERS: &str = "numbers";
+/// Between a facet's name and its word; no name has it.
+const SEPARATOR: char = '\u{1f}';
+
+/// The fields of a passage.
+#[derive(Clone)]
+pub(crate) struct Layout {
+    pub schema: Schema,
+    pub document: Field,
+    /// Title, headings and text: what BM25 looks at.
+    pub body: Field,
+    pub title: Field,
+    word: Field,
+    numbers: Field,
+    key: Field,
+    text: Field,
+    place: Field,
+}
+
+/// All of a passage that is not searched.
+#[derive(Serialize, Deserialize)]
+struct Place<'a> {
+    #[serde(rename = "n")]
+    number: u32,
+    #[serde(rename = "s")]
+    section: Vec<String>,
+    #[serde(rename = "p")]
+    pages: (u32, u32),
+    #[serde(rename = "b")]
+    bytes: (u64, u64),
+    #[serde(rename = "t", borrow)]
+    title: std::borrow::Cow<'a, str>,
+}
+
+/// A passage read back.
+pub(crate) struct Kept {
+    pub document: String,
+    pub title: String,
+    pub passage: Passage,
+}
+
+impl Layout {
+    pub(crate) fn new() -> Self {
+        let mut schema = Schema::builder();
+        let exact = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        let searched = TextFieldIndexing::default()
+            .set_tokenizer(ENGLISH)
+            .set_index_option(IndexRecordOption::WithFreqs);
+        let exact = TextOptions::default().set_indexing_options(exact);
+        let searched = TextOptions::default().set_indexing_options(searched);
+        let numbers = JsonObjectOptions::default().set_fast("raw");
+        Self {
+            document: schema.add_text_field("document", exact.clone().set_stored()),
+            body: schema.add_text_field("body", searched.clone()),
+            title: schema.add_text_field("title", searched),
+            word: schema.add_text_field("word", exact),
+            numbers: schema.add_json_field(NUMBERS, numbers),
+            key: schema.add_u64_field(KEY, FAST),
+            text: schema.add_text_field("text", STORED),
+            place: schema.add_bytes_field("place", STORED),
+            schema: schema.build(),
+        }
+    }
+
+    pub(crate) fn of_document(&self, id: &str) -> Term {
+        Term::from_field_text(self.document, id)
+    }
+
+    pub(crate) fn of_word(&self, name: &str, word: &str) -> Term {
+        Term::from_field_text(self.word, &format!("{name}{SEPARATOR}{word}"))
+    }
+
+    /// What the first passage of each document carries, so that documents can be counted.
+    pub(crate) fn of_first(&self) -> Term {
+        self.of_word("", "first")
+    }
+
+    /// The passages of a document as the text index keeps them.
+    pub(crate) fn write(
+        &self,
+        document: &IndexedDocument,
+        keys: &[u64],
+    ) -> Result<Vec<TantivyDocument>, IndexError> {
+        let title = cut(&document.title, TITLE_BYTES);
+        let numbers: BTreeMap<String, OwnedValue> = document
+            .facets
+            .numbers
+            .iter()
+            .map(|(name, number)| (name.clone(), OwnedValue::I64(*number)))
+            .collect();
+        let mut written = Vec::with_capacity(document.passages.len());
+        for (place, (passage, key)) in document.passages.iter().zip(keys).enumerate() {
+            let mut row = TantivyDocument::default();
+            row.add_text(self.document, &document.id);
+            row.add_u64(self.key, *key);
+            row.add_text(self.title, title);
+            row.add_text(self.body, title);
+            for heading in &passage.section {
+                row.add_text(self.body, cut(heading, TITLE_BYTES));
+            }
+            row.add_text(self.body, &passage.text);
+            row.add_text(self.text, &passage.text);
+            row.add_bytes(self.place, &place_of(passage, title)?);
+            for (name, words) in &document.facets.words {
+                for word in words {
+                    row.add_text(self.word, format!("{name}{SEPARATOR}{word}"));
+                }
+            }
+            if place == 0 {
+                row.add_text(self.word, format!("{SEPARATOR}first"));
+            }
+            if !numbers.is_empty() {
+                row.add_object(self.numbers, numbers.clone());
+            }
+            written.push(row);
+        }
+        Ok(written)
+    }
+
+    pub(crate) fn read(&self, row: &TantivyDocument) -> Result<Kept, IndexError> {
+        let text_of = |field| row.get_first(field).and_then(|value| value.as_str());
+        let place = row.get_first(self.place).and_then(|value| value.as_bytes());
+        let (Some(document), Some(text), Some(place)) =
+            (text_of(self.document), text_of(self.text), place)
+        else {
+            return Err(IndexError::damaged("a passage lacks its text or place"));
+        };
+        let place: Place<'_> = serde_json::from_slice(place)
+            .map_err(|error| IndexError::damaged(format!("a passage's place: {error}")))?;
+        Ok(Kept {
+            document: document.to_owned(),
+            title: place.title.into_owned(),
+            passage: Passage {
+                number: place.number,
+                text: text.to_owned(),
+                section: place.section,
+                page: place.pages.0,
+                end_page: place.pages.1,
+                start: place.bytes.0,
+                end: place.bytes.1,
+            },
+        })
+    }
+}
+
+fn place_of(passage: &Passage, title: &str) -> Result<Vec<u8>, IndexError> {
+    serde_json::to_vec(&Place {
+        number: passage.number,
+        section: passage
+            .section
+            .iter()
+            .map(|heading| cut(heading, TITLE_BYTES).to_owned())
+            .collect(),
+        pages: (passage.page, passage.end_page),
+        bytes: (passage.start, passage.end),
+        title: title.into(),
+    })
+    .map_err(IndexError::failed)
+}
+
+/// What a vector is made of.
+pub(crate) fn embedded(title: &str, passage: &Passage, headings: bool) -> String {
+    let mut text = String::with_capacity(passage.text.len() + title.len() + 64);
+    if headings {
+        let section = passage.section.iter().map(String::as_str);
+        for line in std::iter::once(title).chain(section) {
+            let line = cut(line, TITLE_BYTES);
+            if !line.is_empty() {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    text.push_str(&passage.text);
+    text
+}
+
+/// A key for each passage: the same for the same document, title, headings and text, whatever the
+/// passage's number, so that a vector outlives the passages around its own being changed.
+pub(crate) fn keys(document: &IndexedDocument) -> Vec<u64> {
+    let mut base = Sha256::new();
+    feed(&mut base, &document.id);
+    feed(&mut base, cut(&document.title, TITLE_BYTES));
+    let mut times: BTreeMap<[u8; 32], u32> = BTreeMap::new();
+    document
+        .passages
+        .iter()
+        .map(|passage| {
+            let mut content = base.clone();
+            for heading in &passage.section {
+                feed(&mut content, cut(heading, TITLE_BYTES));
+            }
+            feed(&mut content, &passage.text);
+            let content: [u8; 32] = content.finalize().into();
+            let time = times.entry(content).or_default();
+            *time += 1;
+            let whole = Sha256::new()
+                .chain_update(content)
+                .chain_update(time.to_le_bytes())
+                .finalize();
+            whole
+                .iter()
+                .take(8)
+                .fold(0, |key, byte| key << 8 | u64::from(*byte))
+        })
+        .collect()
+}
+
+fn feed(digest: &mut Sha256, part: &str) {
+    digest.update((part.len() as u64).to_le_bytes());
+    digest.update(part);
+}

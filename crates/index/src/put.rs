@@ -1,0 +1,241 @@
+//! Putting documents in, taking them out, and making it last.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tantivy::IndexWriter;
+
+use tokio::time::Instant;
+
+use crate::embed::Embedding;
+use crate::index::{Index, Inner};
+use crate::layout::{embedded, keys};
+use crate::limits::check_document;
+use crate::vectors::{Quantised, quantise};
+use crate::{EmbedError, Embedder, IndexError, IndexedDocument};
+
+/// Vectors ready to be kept, and how many numbers each has.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub rows: Vec<(u64, Quantised)>,
+    pub dimensions: usize,
+}
+
+/// Documents on their way in.
+struct Ready {
+    documents: Vec<IndexedDocument>,
+    keys: Vec<Vec<u64>>,
+    /// Keys and texts of the passages that need a vector.
+    wanted: Vec<(u64, String)>,
+}
+
+impl Index {
+    /// Puts documents in, each replacing the one of its id wholly. They are seen after
+    /// [`Self::commit`]. Vectors of passages that are there unchanged are not made again; where
+    /// the embedder fails, passages go in without and [`Self::work`] makes up for it later.
+    pub async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), IndexError> {
+        let ready = self.blocking(move |inner| inner.prepare(documents)).await?;
+        self.inner.release_later();
+        let made = match &self.inner.options.embedder {
+            Some(embedder) => embed_passages(embedder, &ready.wanted).await,
+            None => Made::default(),
+        };
+        self.blocking(move |inner| {
+            let mut rows = Vec::with_capacity(ready.documents.len());
+            for (document, keys) in ready.documents.iter().zip(&ready.keys) {
+                rows.push((&document.id, inner.layout.write(document, keys)?));
+            }
+            inner.with_writer(|writer, dirty| {
+                *dirty = true;
+                for (id, rows) in rows {
+                    writer.delete_term(inner.layout.of_document(id));
+                    for row in rows {
+                        writer.add_document(row)?;
+                    }
+                }
+                inner.keep(&made)
+            })
+        })
+        .await
+    }
+
+    /// Takes documents out; seen after [`Self::commit`].
+    pub async fn remove(&self, ids: &[String]) -> Result<(), IndexError> {
+        let ids = ids.to_vec();
+        self.blocking(move |inner| {
+            inner.with_writer(|writer, dirty| {
+                *dirty = true;
+                for id in &ids {
+                    writer.delete_term(inner.layout.of_document(id));
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Makes what was put and removed so far last and be seen, and keeps the caller's mark with
+    /// it: both or neither.
+    pub async fn commit(&self, mark: u64) -> Result<(), IndexError> {
+        self.blocking(move |inner| {
+            if inner.forget_lost() {
+                return Err(IndexError::failed(
+                    "what was put since the last commit was lost: put it again",
+                ));
+            }
+            inner.with_writer(|writer, dirty| {
+                inner.commit(writer, mark)?;
+                *dirty = false;
+                Ok(())
+            })?;
+            inner.view_now().map(|_| ())
+        })
+        .await?;
+        self.inner.release_later();
+        Ok(())
+    }
+
+    /// Gives the writer back at once, for others to have; it is given back anyway a moment after
+    /// each commit. What is not committed keeps it.
+    pub async fn release(&self) -> Result<(), IndexError> {
+        self.blocking(|inner| {
+            inner.release(None);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes everything out, at once; the mark is 0 again.
+    pub async fn clear(&self) -> Result<(), IndexError> {
+        self.blocking(move |inner| {
+            inner.forget_lost();
+            inner.with_writer(|writer, dirty| {
+                *dirty = true;
+                writer.delete_all_documents()?;
+                inner.commit(writer, 0)?;
+                *dirty = false;
+                match &inner.vectors {
+                    Some(vectors) => vectors.clear(),
+                    None => Ok(()),
+                }
+            })?;
+            inner.view_now().map(|_| ())
+        })
+        .await?;
+        self.inner.release_later();
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Checks documents and finds the passages that need a vector. Takes the writer first: better
+    /// to learn that somebody else has it before the work than after.
+    fn prepare(&self, documents: Vec<IndexedDocument>) -> Result<Ready, IndexError> {
+        for document in &documents {
+            check_document(document)?;
+        }
+        self.with_writer(|_, _| Ok(()))?;
+        let keys: Vec<Vec<u64>> = documents.iter().map(keys).collect();
+        let mut wanted = Vec::new();
+        if let Some(vectors) = &self.vectors {
+            let headings = self.options.analysis.embed_headings;
+            let flat: Vec<u64> = keys.iter().flatten().copied().collect();
+            let mut unknown = vectors.unknown(&flat)?.into_iter();
+            for (document, keys) in documents.iter().zip(&keys) {
+                let passages = document.passages.iter().zip(keys).zip(unknown.by_ref());
+                let needed = passages.filter(|(_, unknown)| *unknown);
+                wanted.extend(needed.map(|((passage, key), _)| {
+                    (*key, embedded(&document.title, passage, headings))
+                }));
+            }
+        }
+        Ok(Ready {
+            documents,
+            keys,
+            wanted,
+        })
+    }
+
+    pub(crate) fn keep(&self, made: &Made) -> Result<(), IndexError> {
+        match &self.vectors {
+            Some(vectors) if !made.rows.is_empty() => vectors.add(&made.rows, made.dimensions),
+            _ => Ok(()),
+        }
+    }
+
+    /// Vectors first: rows without a passage do no harm, and the mark then covers both.
+    fn commit(&self, writer: &mut IndexWriter, mark: u64) -> Result<(), IndexError> {
+        if let Some(vectors) = &self.vectors {
+            vectors.flush()?;
+        }
+        let mut commit = writer.prepare_commit()?;
+        commit.set_payload(&mark.to_string());
+        commit.commit()?;
+        Ok(())
+    }
+}
+
+/// As many vectors as the embedder gives without being waited for.
+async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) -> Made {
+    let mut made = Made::default();
+    let until = Instant::now() + PATIENCE;
+    for batch in wanted.chunks(embedder.batch().max(1)) {
+        let one = embed_batch(embedder, batch, &mut made);
+        let Ok(one) = tokio::time::timeout_at(until, one).await else {
+            // The words can be found by now; the rest is made behind the calls.
+            break;
+        };
+        if let Err(error) = one {
+            let left = wanted.len() - made.rows.len();
+            tracing::warn!(%error, left, "passages are indexed without vectors for now");
+            break;
+        }
+    }
+    made
+}
+
+/// Putting texts in waits so long for their vectors.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Makes the vectors of one batch, all or none.
+pub(crate) async fn embed_batch(
+    embedder: &Arc<dyn Embedder>,
+    batch: &[(u64, String)],
+    made: &mut Made,
+) -> Result<(), EmbedError> {
+    let texts: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
+    let vectors = embedder.embed(&texts, Embedding::Passage).await?;
+    let dimensions = check_vectors(&vectors, texts.len())?;
+    if made.dimensions != 0 && made.dimensions != dimensions {
+        return Err(EmbedError::Malformed {
+            reason: format!("vectors of {} and of {dimensions} numbers", made.dimensions),
+        });
+    }
+    made.dimensions = dimensions;
+    for ((key, _), vector) in batch.iter().zip(vectors) {
+        // A text without direction (no known word in it) is near to nothing, but has its row: it
+        // would be asked for again and again otherwise.
+        let row = quantise(&vector).unwrap_or_else(|| Quantised {
+            scale: 0.0,
+            values: vec![0; dimensions],
+        });
+        made.rows.push((*key, row));
+    }
+    Ok(())
+}
+
+/// The dimensions of vectors that can be used.
+pub(crate) fn check_vectors(vectors: &[Vec<f32>], wanted: usize) -> Result<usize, EmbedError> {
+    let malformed = |reason: String| Err(EmbedError::Malformed { reason });
+    if vectors.len() != wanted {
+        return malformed(format!("{} vectors for {wanted} texts", vectors.len()));
+    }
+    let dimensions = vectors.first().map_or(0, Vec::len);
+    if dimensions == 0 || vectors.iter().any(|vector| vector.len() != dimensions) {
+        return malformed("vectors of differing lengths, or empty ones".to_owned());
+    }
+    if vectors.iter().flatten().any(|value| !value.is_finite()) {
+        return malformed("a vector with something that is not a number".to_owned());
+    }
+    Ok(dimensions)
+}

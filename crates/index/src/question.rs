@@ -1,0 +1,100 @@
+//! The vectors of questions, or a note why there are none: a search goes on without.
+
+use std::time::Duration;
+
+use crate::EmbedError;
+use crate::embed::Embedding;
+use crate::index::Index;
+use crate::limits::{QUERY_BYTES, cut};
+use crate::put::check_vectors;
+use crate::vectors::{Quantised, quantise};
+
+impl Index {
+    pub(crate) async fn query_vector(
+        &self,
+        text: &str,
+        notes: &mut Vec<String>,
+    ) -> Option<Quantised> {
+        let texts = [cut(text, QUERY_BYTES).to_owned()];
+        let made = self.embed(&texts, Embedding::Query).await;
+        made_or_noted(made, notes)?
+            .first()
+            .and_then(|vector| quantise(vector))
+    }
+
+    /// The direction the texts' vectors have in common.
+    pub(crate) async fn middle_vector(
+        &self,
+        texts: &[String],
+        notes: &mut Vec<String>,
+    ) -> Option<Quantised> {
+        let made = self.embed(texts, Embedding::Passage).await;
+        let vectors = made_or_noted(made, notes)?;
+        let mut middle = vec![0.0; vectors.first()?.len()];
+        for vector in vectors.iter().filter_map(|vector| quantise(vector)) {
+            for (sum, value) in middle.iter_mut().zip(&vector.values) {
+                *sum += f32::from(*value) * vector.scale;
+            }
+        }
+        quantise(&middle)
+    }
+
+    async fn embed(
+        &self,
+        texts: &[String],
+        what: Embedding,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        let Some(embedder) = &self.inner.options.embedder else {
+            return Ok(None);
+        };
+        let rest = &self.inner.rest;
+        if rest.is_on() {
+            return Err(unavailable(
+                "it was too slow a moment ago and is left alone",
+            ));
+        }
+        let made = async {
+            let mut vectors = Vec::with_capacity(texts.len());
+            for batch in texts.chunks(embedder.batch().max(1)) {
+                let made = embedder.embed(batch, what).await?;
+                check_vectors(&made, batch.len())?;
+                vectors.extend(made);
+            }
+            check_vectors(&vectors, texts.len())?;
+            Ok(Some(vectors))
+        };
+        let made = tokio::time::timeout(PATIENCE, made).await;
+        made.unwrap_or_else(|_| {
+            rest.begin();
+            Err(unavailable("it took too long for a question"))
+        })
+    }
+}
+
+/// Who asks waits so long for a vector; then words alone must do.
+const PATIENCE: Duration = Duration::from_millis(2_500);
+
+fn unavailable(reason: &str) -> EmbedError {
+    EmbedError::Unavailable {
+        reason: reason.to_owned(),
+    }
+}
+
+fn made_or_noted(
+    made: Result<Option<Vec<Vec<f32>>>, EmbedError>,
+    notes: &mut Vec<String>,
+) -> Option<Vec<Vec<f32>>> {
+    match made {
+        Ok(Some(vectors)) => Some(vectors),
+        Ok(None) => {
+            notes.push("no embedder is set: searched by words alone".to_owned());
+            None
+        }
+        Err(error) => {
+            notes.push(format!(
+                "no vector for the question ({error}): searched by words alone"
+            ));
+            None
+        }
+    }
+}

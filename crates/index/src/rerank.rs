@@ -1,0 +1,51 @@
+//! The second look at the best hits.
+
+use std::time::{Duration, Instant};
+
+use crate::{EmbedError, Hit, Hits, Query};
+
+/// The order is waited for so long; then it stays what it was.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Has the reranker order the hits; as they were if it fails.
+pub(crate) async fn rerank(query: &Query, hits: &mut Hits) {
+    let Some(reranker) = &query.reranker else {
+        return;
+    };
+    let began = Instant::now();
+    let seen = hits.hits.len().min(query.rerank_candidates);
+    let texts: Vec<String> = hits
+        .hits
+        .iter()
+        .take(seen)
+        .map(|hit| hit.passage.text.clone())
+        .collect();
+    if texts.is_empty() {
+        return;
+    }
+    let name = reranker.name();
+    let asked = tokio::time::timeout(PATIENCE, reranker.rerank(&query.text, &texts)).await;
+    let asked = asked.unwrap_or_else(|_| {
+        Err(EmbedError::Unavailable {
+            reason: "it took too long".to_owned(),
+        })
+    });
+    match asked {
+        Ok(scores) if scores.len() == seen && scores.iter().all(|score| score.is_finite()) => {
+            for (hit, score) in hits.hits.iter_mut().zip(scores) {
+                hit.rerank_score = Some(score.clamp(0.0, 1.0));
+            }
+            // What it did not see stays behind what it did, in the order it was.
+            hits.hits.sort_by(|left, right| {
+                let score = |hit: &Hit| hit.rerank_score.unwrap_or(-1.0);
+                score(right).total_cmp(&score(left))
+            });
+        }
+        Ok(scores) => hits.notes.push(format!(
+            "{name} gave {} scores for {seen} passages: not reranked",
+            scores.len()
+        )),
+        Err(error) => hits.notes.push(format!("not reranked by {name}: {error}")),
+    }
+    hits.took.rerank = began.elapsed();
+}

@@ -1,0 +1,27 @@
+//! An embedder that is too slow for questions is left alone for a while: not everyone who asks has to
+//! wait for it.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// How long it is left alone.
+const A_WHILE: Duration = Duration::from_secs(20);
+
+/// Until when an embedder is left alone.
+#[derive(Debug, Default)]
+pub(crate) struct Rest(Mutex<Option<Instant>>);
+
+impl Rest {
+    /// Whether it is left alone now.
+    pub(crate) fn is_on(&self) -> bool {
+        let until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// It was too slow just now.
+    pub(crate) fn begin(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + A_WHILE);
+    }
+}

@@ -1,0 +1,110 @@
+//! The vectors' files in a folder: their names, which one counts, and writing a new one.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::format::Identity;
+use crate::IndexError;
+
+/// How long another embedder's vectors are kept, in case it comes back.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+const PREFIX: &str = "vectors-";
+const SUFFIX: &str = ".bin";
+const UNFINISHED: &str = ".tmp";
+
+/// Whether a file of that name is one of ours.
+pub(crate) fn is_vectors(name: &str) -> bool {
+    name.starts_with(PREFIX) && (name.ends_with(SUFFIX) || name.ends_with(UNFINISHED))
+}
+
+fn stem(identity: &Identity) -> String {
+    let mut stem = PREFIX.to_owned();
+    for byte in identity.iter().take(8) {
+        // Writing to a string can't fail.
+        let _ = write!(stem, "{byte:02x}");
+    }
+    stem
+}
+
+pub(super) fn path_of(folder: &Path, identity: &Identity, generation: u32) -> PathBuf {
+    folder.join(format!("{}-{generation:010}{SUFFIX}", stem(identity)))
+}
+
+/// The newest file of that embedder and its generation.
+pub(super) fn newest(
+    folder: &Path,
+    identity: &Identity,
+) -> Result<Option<(u32, PathBuf)>, IndexError> {
+    let start = format!("{}-", stem(identity));
+    let mut newest = None;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let generation = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(&start)?.strip_suffix(SUFFIX))
+            .and_then(|generation| generation.parse::<u32>().ok());
+        if let Some(generation) = generation
+            && newest.is_none_or(|newest| newest < generation)
+        {
+            newest = Some(generation);
+        }
+    }
+    Ok(newest.map(|generation| (generation, path_of(folder, identity, generation))))
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn create(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), IndexError>,
+) -> Result<(), IndexError> {
+    let unfinished = path.with_extension("tmp");
+    let mut file = File::create(&unfinished)?;
+    write(&mut file)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&unfinished, path)?;
+    Ok(())
+}
+
+/// Puts bytes at that place of a file, dropping whatever was there.
+pub(super) fn append(path: &Path, at: u64, bytes: &[u8]) -> Result<(), IndexError> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    if file.metadata()?.len() > at {
+        file.set_len(at)?;
+    }
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    Ok(())
+}
+
+/// Removes what no longer counts: older generations and unfinished files at once, the files of
+/// other embedders after a day without change. What can't be removed now is left for next time.
+pub(super) fn sweep(folder: &Path, identity: &Identity, generation: u32) {
+    let current = path_of(folder, identity, generation);
+    let own = stem(identity);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| is_vectors(name)) else {
+            continue;
+        };
+        if path == current || (!name.starts_with(&own) && changed_lately(&path)) {
+            continue;
+        }
+        if let Err(error) = fs::remove_file(&path) {
+            tracing::debug!(%error, "an old file of vectors is still in use");
+        }
+    }
+}
+
+fn changed_lately(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|about| about.modified());
+    changed.is_ok_and(|changed| {
+        let age = SystemTime::now().duration_since(changed);
+        age.unwrap_or_default() < KEPT_FOR
+    })
+}

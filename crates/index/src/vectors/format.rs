@@ -1,0 +1,157 @@
+//! How vectors lie in a file: a header, then pieces that are only ever added.
+//!
+//! A piece is a header, the rows' keys, their scales, their signs and their values, each kind
+//! together so that a scan reads only what it needs, filled up to 64 bytes. Numbers are
+//! little-endian.
+
+use super::quantise::{Quantised, signs};
+use crate::IndexError;
+
+/// The length of either header.
+pub(crate) const HEADER: usize = 64;
+const FILE_MAGIC: &[u8; 8] = b"DLBVECT1";
+const PIECE_MAGIC: &[u8; 8] = b"DLBROWS1";
+/// What a vector may have at the most; more is a mistake.
+pub(crate) const MOST_DIMENSIONS: usize = 16_384;
+
+/// Who made the vectors of a file.
+pub(crate) type Identity = [u8; 32];
+
+pub(crate) fn file_header(identity: &Identity, dimensions: usize) -> Vec<u8> {
+    let mut header = Vec::with_capacity(HEADER);
+    header.extend_from_slice(FILE_MAGIC);
+    header.extend_from_slice(&small(dimensions).to_le_bytes());
+    header.extend_from_slice(identity);
+    sealed(header)
+}
+
+/// The dimensions a file's header tells.
+pub(crate) fn read_file_header(header: &[u8], identity: &Identity) -> Result<usize, IndexError> {
+    let broken = || IndexError::damaged("the header of the vectors is not one of this version");
+    let body = unsealed(header).ok_or_else(broken)?;
+    let dimensions = number(body, 8).ok_or_else(broken)? as usize;
+    let right = body.starts_with(FILE_MAGIC)
+        && body.get(12..44) == Some(identity.as_slice())
+        && (1..=MOST_DIMENSIONS).contains(&dimensions);
+    if right { Ok(dimensions) } else { Err(broken()) }
+}
+
+/// What a piece's header tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PieceHeader {
+    pub rows: u32,
+    pub keys_sum: u32,
+    pub rest_sum: u32,
+}
+
+/// The header at the start of these bytes, or `None` where nothing was written (a torn end).
+pub(crate) fn read_piece_header(bytes: &[u8]) -> Result<Option<PieceHeader>, IndexError> {
+    let Some(header) = bytes.get(..HEADER) else {
+        return Ok(None);
+    };
+    if header.iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    let broken = || IndexError::damaged("a piece of the vectors has a broken header");
+    let body = unsealed(header).ok_or_else(broken)?;
+    match (number(body, 8), number(body, 12), number(body, 16)) {
+        (Some(rows), Some(keys_sum), Some(rest_sum)) if body.starts_with(PIECE_MAGIC) => {
+            Ok(Some(PieceHeader {
+                rows,
+                keys_sum,
+                rest_sum,
+            }))
+        }
+        _ => Err(broken()),
+    }
+}
+
+/// Where the parts of a piece's body start, and where it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    pub scales: usize,
+    pub signs: usize,
+    pub values: usize,
+    pub end: usize,
+}
+
+pub(crate) fn parts(rows: u32, dimensions: usize) -> Parts {
+    let rows = rows as usize;
+    let scales = rows * 8;
+    let signs = scales + rows * 4;
+    let values = signs + rows * dimensions.div_ceil(64) * 8;
+    Parts {
+        scales,
+        signs,
+        values,
+        end: (values + rows * dimensions).next_multiple_of(HEADER),
+    }
+}
+
+/// Rows on their way into a piece.
+#[derive(Default)]
+pub(crate) struct Piece {
+    keys: Vec<u8>,
+    scales: Vec<u8>,
+    signs: Vec<u8>,
+    values: Vec<u8>,
+    rows: u32,
+}
+
+impl Piece {
+    pub(crate) fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    pub(crate) fn push(&mut self, key: u64, vector: &Quantised) {
+        self.keys.extend_from_slice(&key.to_le_bytes());
+        self.scales.extend_from_slice(&vector.scale.to_le_bytes());
+        for word in signs(&vector.values) {
+            self.signs.extend_from_slice(&word.to_le_bytes());
+        }
+        let values = vector.values.iter().map(|value| value.cast_unsigned());
+        self.values.extend(values);
+        self.rows += 1;
+    }
+
+    /// The piece with its header.
+    pub(crate) fn into_bytes(self, dimensions: usize) -> Vec<u8> {
+        let parts = parts(self.rows, dimensions);
+        let mut rest = self.scales;
+        rest.extend_from_slice(&self.signs);
+        rest.extend_from_slice(&self.values);
+        rest.resize(parts.end - parts.scales, 0);
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend_from_slice(PIECE_MAGIC);
+        header.extend_from_slice(&self.rows.to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&self.keys).to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&rest).to_le_bytes());
+        let mut bytes = sealed(header);
+        bytes.reserve_exact(parts.end);
+        bytes.extend_from_slice(&self.keys);
+        bytes.extend_from_slice(&rest);
+        bytes
+    }
+}
+
+/// Filled up, with a sum of itself at the end.
+fn sealed(mut header: Vec<u8>) -> Vec<u8> {
+    header.resize(HEADER - 4, 0);
+    let sum = crc32fast::hash(&header);
+    header.extend_from_slice(&sum.to_le_bytes());
+    header
+}
+
+fn unsealed(header: &[u8]) -> Option<&[u8]> {
+    let body = header.get(..HEADER - 4)?;
+    (number(header, HEADER - 4)? == crc32fast::hash(body)).then_some(body)
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,43 @@
+//! Bytes of a file as memory, read when they are touched. The one place with `unsafe`.
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe by nature; the contract is kept by the writer's lock"
+)]
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+
+use memmap2::{Mmap, MmapOptions};
+
+/// Bytes that do not change: part of a file, or memory of our own.
+pub(crate) enum Blob {
+    Mapped(Mmap),
+    Held(Vec<u8>),
+}
+
+impl Blob {
+    /// The bytes of a file from `start` to `end`, both within the file.
+    pub(crate) fn of_file(file: &File, start: u64, end: u64) -> io::Result<Self> {
+        let length = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
+        if length == 0 {
+            return Ok(Self::Held(Vec::new()));
+        }
+        // SAFETY: only whole pieces that were written before are mapped, files are append-only,
+        // and the one process that holds the writer's lock cuts off nothing but a torn end that
+        // no reader maps. A folder that others tamper with is outside this contract.
+        let map = unsafe { MmapOptions::new().offset(start).len(length).map(file)? };
+        Ok(Self::Mapped(map))
+    }
+}
+
+impl Deref for Blob {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Held(bytes) => bytes,
+        }
+    }
+}

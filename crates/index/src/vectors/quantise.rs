@@ -1,0 +1,62 @@
+//! A vector of floats to small whole numbers: a byte a number and a scale, and the signs alone.
+
+/// A vector as it is kept: of length 1 when each value is multiplied by the scale.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Quantised {
+    pub scale: f32,
+    pub values: Vec<i8>,
+}
+
+/// The vector in bytes, or `None` if it has no direction (all zero, or not numbers).
+pub(crate) fn quantise(vector: &[f32]) -> Option<Quantised> {
+    let length = vector
+        .iter()
+        .map(|value| f64::from(*value) * f64::from(*value))
+        .sum::<f64>()
+        .sqrt();
+    let largest = vector
+        .iter()
+        .fold(0.0_f32, |most, value| most.max(value.abs()));
+    if !length.is_finite() || length <= f64::MIN_POSITIVE || largest <= 0.0 {
+        return None;
+    }
+    let step = f64::from(largest) / 127.0;
+    let values = vector
+        .iter()
+        .map(|value| whole(f64::from(*value) / step))
+        .collect();
+    // The scale carries both the step and the length, so that rows come out normalised.
+    Some(Quantised {
+        scale: narrow(step / length),
+        values,
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "clamped to the range of a byte"
+)]
+fn whole(value: f64) -> i8 {
+    value.round().clamp(-127.0, 127.0) as i8
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a scale needs 24 bits at the most"
+)]
+fn narrow(value: f64) -> f32 {
+    value as f32
+}
+
+/// One bit for each value, set when it is below zero, in words of 64.
+pub(crate) fn signs(values: &[i8]) -> Vec<u64> {
+    values
+        .chunks(64)
+        .map(|chunk| {
+            chunk
+                .iter()
+                .enumerate()
+                .fold(0, |word, (bit, value)| word | u64::from(*value < 0) << bit)
+        })
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! The rows nearest to a vector: all of them looked at, or for many rows their signs first.
+
+use rayon::prelude::*;
+
+use super::quantise::{Quantised, signs};
+use super::set::{Segment, VectorSet};
+use crate::bits::Bits;
+use crate::top::Top;
+
+/// How many rows are looked at again after their signs: one in so many, and so many at the least.
+/// Measured at 200,000 rows for the best 50: one in 8 finds 99.7 % where some directions
+/// matter more than others, as with vectors of texts, all where rows lie in clusters, and 96 % in
+/// plain noise, which no search is about.
+const AGAIN_SHARE: u64 = 8;
+const AGAIN_LEAST: usize = 8_000;
+/// Rows one thread looks at in one go.
+const GO: u32 = 8192;
+
+/// How the rows are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scan {
+    /// Every row in full.
+    Exact,
+    /// Signs first, then so many rows in full.
+    SignsFirst(usize),
+}
+
+impl Scan {
+    /// What suits so many rows: in full up to a number, above it in two stages.
+    pub(crate) fn for_rows(rows: u64, exact_up_to: u64, k: usize) -> Self {
+        if rows <= exact_up_to {
+            return Self::Exact;
+        }
+        let share = usize::try_from(rows / AGAIN_SHARE).unwrap_or(usize::MAX);
+        Self::SignsFirst(share.max(AGAIN_LEAST).max(k * 20))
+    }
+}
+
+/// The `k` allowed rows nearest to the query by cosine, nearest first.
+pub(crate) fn nearest(
+    set: &VectorSet,
+    query: &Quantised,
+    allowed: &Bits,
+    k: usize,
+    scan: Scan,
+) -> Vec<(f32, u32)> {
+    if query.values.len() != set.dimensions || set.rows == 0 {
+        return Vec::new();
+    }
+    let wide: Vec<i16> = query.values.iter().map(|value| i16::from(*value)).collect();
+    let top = match scan {
+        Scan::Exact => each_go(set, k, |segment, go, top| {
+            score_in_full(segment, (&wide, query.scale), go, allowed, top);
+        }),
+        Scan::SignsFirst(again) => {
+            let chosen = nearest_by_signs(set, &signs(&query.values), allowed, again);
+            each_go(set, k, |segment, go, top| {
+                score_in_full(segment, (&wide, query.scale), go, &chosen, top);
+            })
+        }
+    };
+    let sorted = top.into_sorted().into_iter();
+    sorted
+        .map(|(score, row)| (score, row_number(row)))
+        .collect()
+}
+
+fn row_number(row: u64) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX)
+}
+
+/// Stretches of rows, each for one thread at a time.
+fn goes(set: &VectorSet) -> Vec<(&Segment, (u32, u32))> {
+    let segments = set.segments.iter();
+    let goes = segments.flat_map(|segment| {
+        let starts = (0..segment.rows()).step_by(GO as usize);
+        starts.map(move |start| (segment, (start, segment.rows().min(start + GO))))
+    });
+    goes.collect()
+}
+
+/// Goes through all rows on all threads, keeping the best.
+fn each_go(set: &VectorSet, k: usize, look: impl Fn(&Segment, (u32, u32), &mut Top) + Sync) -> Top {
+    goes(set)
+        .into_par_iter()
+        .fold(
+            || Top::new(k),
+            |mut top, (segment, go)| {
+                look(segment, go, &mut top);
+                top
+            },
+        )
+        .reduce(|| Top::new(k), Top::merge)
+}
+
+/// At least `again` of the allowed rows, if there are so many: those with the most signs in common
+/// with the query. Differences are small whole numbers, so counting how often each occurs finds
+/// the border without sorting.
+fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &Bits, again: usize) -> Bits {
+    let differences: Vec<(u32, Vec<u16>)> = goes(set)
+        .into_par_iter()
+        .map(|(segment, go)| {
+            (
+                segment.first + go.0,
+                sign_differences(segment, query, go, allowed),
+            )
+        })
+        .collect();
+    let mut often = vec![0_usize; query.len() * 64 + 1];
+    for difference in differences.iter().flat_map(|(_, go)| go) {
+        if let Some(count) = often.get_mut(usize::from(*difference)) {
+            *count += 1;
+        }
+    }
+    let mut so_far = 0;
+    let below = often.iter().take_while(|count| {
+        let wanted = so_far < again;
+        so_far += **count;
+        wanted
+    });
+    let below = below.count();
+    let mut chosen = Bits::none(set.rows);
+    for (first, go) in &differences {
+        for (row, difference) in (*first..).zip(go) {
+            if usize::from(*difference) < below {
+                chosen.insert(row);
+            }
+        }
+    }
+    chosen
+}
+
+/// In how many signs each row differs from the query; for a row that is not allowed, in more than
+/// there are.
+fn sign_differences(
+    segment: &Segment,
+    query: &[u64],
+    (start, end): (u32, u32),
+    allowed: &Bits,
+) -> Vec<u16> {
+    let mut differences = vec![u16::MAX; (end - start) as usize];
+    let signs = segment.signs();
+    let width = query.len() * 8;
+    for row in allowed.between(segment.first + start, segment.first + end) {
+        let place = (row - segment.first) as usize;
+        let signs = signs.get(place * width..(place + 1) * width);
+        if let (Some(signs), Some(difference)) =
+            (signs, differences.get_mut(place - start as usize))
+        {
+            *difference = apart(query, signs);
+        }
+    }
+    differences
+}
+
+fn score_in_full(
+    segment: &Segment,
+    (query, query_scale): (&[i16], f32),
+    (start, end): (u32, u32),
+    allowed: &Bits,
+    top: &mut Top,
+) {
+    let (values, scales) = (segment.values(), segment.scales());
+    let width = query.len();
+    for row in allowed.between(segment.first + start, segment.first + end) {
+        let place = (row - segment.first) as usize;
+        let (Some(values), Some(scale)) = (
+            values.get(place * width..(place + 1) * width),
+            scales.get(place),
+        ) else {
+            continue;
+        };
+        let score = dot(query, values) as f32 * (query_scale * f32::from_le_bytes(*scale));
+        top.push(score, u64::from(row));
+    }
+}
+
+/// The dot product. Written so that the compiler turns it into wide instructions: lengths it
+/// knows, no branches, sums that can't overflow.
+#[inline]
+fn dot(query: &[i16], row: &[u8]) -> i32 {
+    let (query_chunks, query_rest) = query.as_chunks::<32>();
+    let (row_chunks, row_rest) = row.as_chunks::<32>();
+    let mut sum = 0;
+    for (left, right) in query_chunks.iter().zip(row_chunks) {
+        let mut part = 0;
+        for (a, b) in left.iter().zip(right) {
+            part += i32::from(*a) * i32::from(b.cast_signed());
+        }
+        sum += part;
+    }
+    for (a, b) in query_rest.iter().zip(row_rest) {
+        sum += i32::from(*a) * i32::from(b.cast_signed());
+    }
+    sum
+}
+
+/// In how many signs the two differ; vectors are never so long that the count would not fit.
+#[inline]
+fn apart(query: &[u64], row: &[u8]) -> u16 {
+    let (words, _) = row.as_chunks::<8>();
+    let apart: u32 = query
+        .iter()
+        .zip(words)
+        .map(|(a, b)| (a ^ u64::from_le_bytes(*b)).count_ones())
+        .sum();
+    u16::try_from(apart).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,140 @@
+//! What the tests share: small documents, and embedders that can be watched and broken.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use deliberate_index::testing::HashingEmbedder;
+use deliberate_index::{
+    EmbedError, Embedder, Embedding, Facets, Hits, Index, IndexOptions, IndexedDocument, Passage,
+    Query, SearchMode,
+};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+
+pub(crate) fn document(id: &str, texts: &[&str]) -> IndexedDocument {
+    IndexedDocument {
+        id: id.to_owned(),
+        title: String::new(),
+        facets: Facets::default(),
+        passages: texts
+            .iter()
+            .zip(0..)
+            .map(|(text, number)| Passage {
+                number,
+                text: (*text).to_owned(),
+                section: vec!["Part".to_owned()],
+                page: number + 1,
+                end_page: number + 2,
+                start: u64::from(number) * 100,
+                end: u64::from(number) * 100 + text.len() as u64,
+            })
+            .collect(),
+    }
+}
+
+pub(crate) fn with_words(
+    mut document: IndexedDocument,
+    words: &[(&str, &[&str])],
+) -> IndexedDocument {
+    let words = words.iter().map(|(name, words)| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        ((*name).to_owned(), words)
+    });
+    document.facets.words = words.collect::<BTreeMap<_, _>>();
+    document
+}
+
+pub(crate) fn in_memory(embedder: Option<Arc<dyn Embedder>>) -> Index {
+    Index::open(IndexOptions {
+        embedder,
+        ..IndexOptions::default()
+    })
+    .unwrap()
+}
+
+pub(crate) fn in_folder(folder: &Path, embedder: Option<Arc<dyn Embedder>>) -> Index {
+    Index::open(IndexOptions {
+        folder: Some(folder.to_owned()),
+        embedder,
+        ..IndexOptions::default()
+    })
+    .unwrap()
+}
+
+pub(crate) fn hashing() -> Arc<dyn Embedder> {
+    Arc::new(HashingEmbedder::new(64))
+}
+
+pub(crate) async fn ask(index: &Index, text: &str, mode: SearchMode) -> Hits {
+    let query = Query {
+        text: text.to_owned(),
+        mode,
+        ..Query::default()
+    };
+    index.search(&query).await.unwrap()
+}
+
+/// The documents of the hits, best first.
+pub(crate) fn documents(hits: &Hits) -> Vec<&str> {
+    hits.hits.iter().map(|hit| hit.document.as_str()).collect()
+}
+
+/// An embedder that counts what it is asked for and fails when told to.
+pub(crate) struct Watched {
+    pub(crate) inner: HashingEmbedder,
+    pub(crate) passages: AtomicUsize,
+    pub(crate) down: AtomicBool,
+}
+
+impl Watched {
+    pub(crate) fn new(name: &str, dimensions: usize) -> Arc<Self> {
+        Arc::new(Self {
+            inner: HashingEmbedder {
+                dimensions,
+                name: name.to_owned(),
+            },
+            passages: AtomicUsize::new(0),
+            down: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn made(&self) -> usize {
+        self.passages.swap(0, Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_down(&self, down: bool) {
+        self.down.store(down, Ordering::SeqCst);
+    }
+}
+
+impl Embedder for Watched {
+    fn id(&self) -> String {
+        // Without the dimensions, so that these can change behind its back.
+        self.inner.name.clone()
+    }
+
+    fn dimensions(&self) -> BoxFuture<'_, Result<usize, EmbedError>> {
+        self.inner.dimensions()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+        what: Embedding,
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        if self.down.load(Ordering::SeqCst) {
+            let reason = "refused the connection".to_owned();
+            return ready(Err(EmbedError::Unavailable { reason })).boxed();
+        }
+        if what == Embedding::Passage {
+            self.passages.fetch_add(texts.len(), Ordering::SeqCst);
+        }
+        self.inner.embed(texts, what)
+    }
+
+    fn batch(&self) -> usize {
+        3
+    }
+}

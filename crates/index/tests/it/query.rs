@@ -1,0 +1,179 @@
+//! Questions: what is found, in which order, and what is refused.
+
+use deliberate_index::{Filter, IndexError, Query, SearchMode};
+
+use crate::help::{ask, document, documents, hashing, in_memory};
+
+async fn zoo() -> deliberate_index::Index {
+    let index = in_memory(Some(hashing()));
+    let mut cats = document(
+        "cats",
+        &["Cats sleep for most of the day.", "A cat hunts at dusk."],
+    );
+    "On felines".clone_into(&mut cats.title);
+    let dogs = document("dogs", &["Dogs run after the ball.", "The dog barks."]);
+    let birds = document("birds", &["Birds sing in the morning near the river."]);
+    index.put(vec![cats, dogs, birds]).await.unwrap();
+    index.commit(1).await.unwrap();
+    index
+}
+
+#[tokio::test]
+async fn words_find_what_vectors_confirm() {
+    let index = zoo().await;
+    let hits = ask(&index, "which cats hunt?", SearchMode::Hybrid).await;
+    assert_eq!(hits.mode, SearchMode::Hybrid);
+    assert_eq!(hits.hits[0].document, "cats");
+    let first = &hits.hits[0];
+    assert_eq!(first.passage.text, "A cat hunts at dusk.");
+    assert_eq!((first.passage.page, first.passage.end_page), (2, 3));
+    assert_eq!(first.passage.section, ["Part"]);
+    assert!(first.text_score.is_some() && first.similarity.is_some());
+    assert_eq!(first.text_rank, Some(1));
+}
+
+#[tokio::test]
+async fn text_alone_matches_stems_titles_and_headings() {
+    let index = zoo().await;
+    let hits = ask(&index, "barking", SearchMode::Text).await;
+    assert_eq!(documents(&hits), ["dogs"]);
+    assert_eq!(Some(hits.hits[0].score), hits.hits[0].text_score);
+    let hits = ask(&index, "feline", SearchMode::Text).await;
+    assert_eq!(documents(&hits), ["cats", "cats"]);
+    let hits = ask(&index, "part", SearchMode::Text).await;
+    assert_eq!(hits.hits.len(), 5);
+}
+
+#[tokio::test]
+async fn vectors_alone_rank_all() {
+    let index = zoo().await;
+    let hits = ask(&index, "Birds sing in the morning", SearchMode::Vector).await;
+    assert_eq!(hits.mode, SearchMode::Vector);
+    assert_eq!(hits.hits[0].document, "birds");
+    assert!(hits.hits[0].text_score.is_none());
+    assert_eq!(hits.hits.len(), 5);
+    let mut scores = hits.hits.iter().map(|hit| hit.score);
+    assert!(
+        scores
+            .clone()
+            .zip(scores.by_ref().skip(1))
+            .all(|(a, b)| a >= b)
+    );
+}
+
+#[tokio::test]
+async fn syntax_is_text() {
+    let index = zoo().await;
+    for text in [
+        "title:barks",
+        "+dog -barks",
+        "\"dog barks\"~3",
+        "(dog OR",
+        "dog* [a TO",
+    ] {
+        let hits = ask(&index, text, SearchMode::Text).await;
+        assert!(documents(&hits).contains(&"dogs"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_of_stop_words_says_so_by_text_and_works_by_vector() {
+    let index = zoo().await;
+    let hits = ask(&index, "to be or not to be", SearchMode::Text).await;
+    assert!(hits.hits.is_empty());
+    assert!(hits.notes[0].contains("too common"), "{:?}", hits.notes);
+    let hits = ask(&index, "of the", SearchMode::Hybrid).await;
+    assert_eq!(hits.mode, SearchMode::Vector);
+}
+
+#[tokio::test]
+async fn empty_and_absurd_questions_are_refused() {
+    let index = zoo().await;
+    for text in ["", "  \n", "?!"] {
+        let query = Query {
+            text: text.to_owned(),
+            ..Query::default()
+        };
+        assert_eq!(index.search(&query).await, Err(IndexError::EmptyQuery));
+    }
+    for k in [0, 1001] {
+        let query = Query {
+            text: "cat".to_owned(),
+            k,
+            ..Query::default()
+        };
+        let refused = index.search(&query).await;
+        assert!(matches!(refused, Err(IndexError::Invalid { .. })));
+    }
+    let long = "word ".repeat(100_000) + "cat";
+    ask(&index, &long, SearchMode::Hybrid).await;
+}
+
+#[tokio::test]
+async fn a_deep_filter_or_odd_name_is_refused() {
+    let index = zoo().await;
+    let mut deep = Filter::All;
+    for _ in 0..40 {
+        deep = Filter::Not(Box::new(deep));
+    }
+    let odd = Filter::Number {
+        name: "a.b".to_owned(),
+        from: None,
+        to: None,
+    };
+    for filter in [deep, odd] {
+        let query = Query {
+            text: "cat".to_owned(),
+            filter,
+            ..Query::default()
+        };
+        let refused = index.search(&query).await;
+        assert!(matches!(refused, Err(IndexError::Invalid { .. })));
+    }
+}
+
+#[tokio::test]
+async fn nearest_goes_by_vector_or_by_telling_words() {
+    let texts = ["A dog that barks after a ball".to_owned()];
+    let index = zoo().await;
+    let hits = index.nearest(&texts, &Filter::All, 1).await.unwrap();
+    assert_eq!(hits.mode, SearchMode::Vector);
+    assert_eq!(documents(&hits), ["dogs"]);
+    let plain = in_memory(None);
+    let dogs = document("dogs", &["The dog barks."]);
+    let birds = document("birds", &["The bird sings."]);
+    plain.put(vec![dogs, birds]).await.unwrap();
+    plain.commit(1).await.unwrap();
+    let hits = plain.nearest(&texts, &Filter::All, 2).await.unwrap();
+    assert_eq!(hits.mode, SearchMode::Text);
+    assert_eq!(documents(&hits), ["dogs"]);
+    let blank = plain.nearest(&[" ".to_owned()], &Filter::All, 2).await;
+    assert_eq!(blank, Err(IndexError::EmptyQuery));
+}
+
+#[tokio::test]
+async fn the_score_is_that_of_bm25() {
+    let index = in_memory(None);
+    let texts = ["heart", "heart rate", "rate rate rate", "lung volume test"];
+    let documents: Vec<_> = texts
+        .iter()
+        .map(|text| {
+            let mut document = document(text, &[text]);
+            document.passages[0].section.clear();
+            document
+        })
+        .collect();
+    index.put(documents).await.unwrap();
+    index.commit(1).await.unwrap();
+    let hits = ask(&index, "heart", SearchMode::Text).await;
+    // Lucene's formula by hand: 4 passages, 2 with the word, mean length 9 / 4.
+    let idf = (1.0_f32 + (4.0 - 2.0 + 0.5) / (2.0 + 0.5)).ln();
+    let score = |count: f32, length: f32| {
+        let norm = 1.2 * (1.0 - 0.75 + 0.75 * length / (9.0 / 4.0));
+        idf * count * 2.2 / (count + norm)
+    };
+    let found: Vec<f32> = hits.hits.iter().map(|hit| hit.score).collect();
+    assert_eq!(found.len(), 2);
+    assert!((found[0] - score(1.0, 1.0)).abs() < 1e-5, "{found:?}");
+    assert!((found[1] - score(1.0, 2.0)).abs() < 1e-5, "{found:?}");
+}
