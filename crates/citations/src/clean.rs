@@ -1,0 +1,108 @@
+//! Text as every output may carry it, and text as it is compared. Knows nothing of formats.
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+/// One line without control characters: runs of white space become one space.
+///
+/// Marks that turn the direction of writing or are not seen at all go as well: they hide text.
+pub(crate) fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut space = false;
+    for it in text.chars() {
+        if it.is_whitespace() {
+            space = !out.is_empty();
+        } else if !it.is_control() && !is_hidden(it) {
+            if space {
+                out.push(' ');
+            }
+            space = false;
+            out.push(it);
+        }
+    }
+    out
+}
+
+/// [`line`], or nothing where nothing is left.
+pub(crate) fn some_line(text: &str) -> Option<String> {
+    Some(line(text)).filter(|it| !it.is_empty())
+}
+
+/// [`line`] of a value that may be absent.
+pub(crate) fn of(text: Option<&String>) -> Option<String> {
+    text.and_then(|it| some_line(it))
+}
+
+fn is_hidden(it: char) -> bool {
+    matches!(it, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}')
+}
+
+/// Lower case, without accents, letters and digits only, words apart by one space.
+pub(crate) fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut space = false;
+    for it in text.nfkd().filter(|it| !is_combining_mark(*it)) {
+        // An apostrophe joins: `don't`, `O'Neill`.
+        if matches!(it, '\'' | '’' | 'ʼ') {
+            continue;
+        }
+        if !it.is_alphanumeric() {
+            space = !out.is_empty();
+            continue;
+        }
+        if space {
+            out.push(' ');
+        }
+        space = false;
+        match spelled_out(it) {
+            Some(letters) => out.push_str(letters),
+            None => out.extend(it.to_lowercase()),
+        }
+    }
+    out
+}
+
+/// The words of [`folded`] text.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    folded(text)
+        .split(' ')
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Letters that are no letter with a mark, as ASCII writes them.
+fn spelled_out(it: char) -> Option<&'static str> {
+    Some(match it {
+        'ß' | 'ẞ' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' | 'ð' | 'Ð' => "d",
+        'þ' | 'Þ' => "th",
+        'ı' => "i",
+        'ħ' | 'Ħ' => "h",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_one_line() {
+        assert_eq!(line(" a\r\n\tb\u{0}c\u{202E} d\u{2028}e "), "a bc d e");
+        assert_eq!(some_line("\n\u{200B} "), None);
+    }
+
+    #[test]
+    fn folding_takes_accents_and_signs_away() {
+        assert_eq!(
+            folded("Łukasz  Ærø-Müller’s «naïve» Straße"),
+            "lukasz aero mullers naive strasse"
+        );
+        assert_eq!(folded("—"), "");
+        assert_eq!(words("Ab, cd."), ["ab", "cd"]);
+    }
+}

@@ -1,0 +1,130 @@
+//! Citation keys: `doe2020attention`. ASCII only, the same for the same record, unique in a list.
+
+use std::collections::HashSet;
+
+use deliberate_core::Article;
+
+use crate::{Entry, clean};
+
+/// Keys longer than this are cut; some tools take no more.
+const LONGEST_KEY: usize = 60;
+
+/// Words that say nothing of what a title is about.
+const EMPTY_WORDS: &[&str] = &[
+    "a", "an", "the", "on", "in", "of", "for", "to", "and", "or", "with", "at", "by", "from", "is",
+    "are", "do", "does", "can", "how", "what", "why", "towards", "toward", "der", "die", "das",
+    "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las", "l", "d",
+];
+
+/// The key of a work: the first author's family name, the year, the first word of the title that
+/// says something.
+pub fn key_for(article: &Article) -> String {
+    let author = article.authors.first().map(|it| ascii_word(&it.family));
+    let year = article.year().map(|it| it.to_string());
+    let words = clean::words(&article.title);
+    let says_something = |it: &&String| !EMPTY_WORDS.contains(&it.as_str()) && it.is_ascii();
+    let word = words
+        .iter()
+        .find(says_something)
+        .or_else(|| words.iter().find(|it| it.is_ascii()));
+    let key: String = [author, year, word.cloned()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let key: String = key.chars().take(LONGEST_KEY).collect();
+    let starts_with_letter = key.starts_with(|it: char| it.is_ascii_alphabetic());
+    if starts_with_letter {
+        key
+    } else {
+        format!("ref{key}")
+    }
+}
+
+/// A key for each entry, none twice: its own if it has a usable one, else a made one; what is
+/// there already gets `a`, `b`, `c` behind it.
+pub fn keys_for(entries: &[Entry<'_>]) -> Vec<String> {
+    let wanted: Vec<String> = entries.iter().map(wanted_key).collect();
+    let mut often = std::collections::HashMap::<&str, usize>::new();
+    for key in &wanted {
+        *often.entry(key).or_default() += 1;
+    }
+    // Keys that nobody else wants are taken first, so that no made suffix runs into one.
+    let mut taken: HashSet<String> = wanted
+        .iter()
+        .filter(|key| often.get(key.as_str()) == Some(&1))
+        .cloned()
+        .collect();
+    let mut next = std::collections::HashMap::<&str, usize>::new();
+    let mut keys = Vec::with_capacity(wanted.len());
+    for key in &wanted {
+        if often.get(key.as_str()) == Some(&1) {
+            keys.push(key.clone());
+            continue;
+        }
+        let count = next.entry(key).or_default();
+        let free = loop {
+            let tried = format!("{key}{}", letters(*count));
+            *count += 1;
+            if taken.insert(tried.clone()) {
+                break tried;
+            }
+        };
+        keys.push(free);
+    }
+    keys
+}
+
+fn wanted_key(entry: &Entry<'_>) -> String {
+    let own: String = entry
+        .key
+        .unwrap_or_default()
+        .chars()
+        .filter(|it| is_key_char(*it))
+        .collect();
+    let own: String = own.chars().take(LONGEST_KEY).collect();
+    if own.is_empty() {
+        key_for(entry.article)
+    } else {
+        own
+    }
+}
+
+/// What BibTeX, LaTeX and the shells around them take without quoting.
+fn is_key_char(it: char) -> bool {
+    it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | ':' | '.' | '/' | '+')
+}
+
+fn ascii_word(text: &str) -> String {
+    clean::folded(text)
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect()
+}
+
+/// `a` to `z`, then `aa`, `ab`, as a spreadsheet counts its columns.
+fn letters(mut count: usize) -> String {
+    let mut out = Vec::new();
+    loop {
+        let letter = u8::try_from(count % 26).unwrap_or_default();
+        out.push(char::from(b'a' + letter));
+        if count < 26 {
+            break;
+        }
+        count = count / 26 - 1;
+    }
+    out.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_count_on_past_z() {
+        assert_eq!(letters(0), "a");
+        assert_eq!(letters(25), "z");
+        assert_eq!(letters(26), "aa");
+        assert_eq!(letters(27), "ab");
+        assert_eq!(letters(26 + 26 * 26), "aaa");
+    }
+}

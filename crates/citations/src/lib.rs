@@ -1,0 +1,51 @@
+//! Records of works to citations and bibliography files, and back: styles of the Citation Style
+//! Language, BibTeX, RIS, `EndNote`, CSL-JSON and CSV; printed references to records; and whether
+//! two records are the same work.
+//!
+//! Text in, text out. Knows nothing of files, the web, stores or tools.
+
+mod clean;
+mod csl_item;
+mod format;
+mod key;
+mod markup;
+mod merge;
+mod missing;
+mod read;
+mod reference;
+pub mod same;
+mod style;
+mod style_guard;
+mod style_repair;
+mod tidy;
+mod write;
+
+use deliberate_core::Article;
+
+pub use format::{CitationError, FormatOptions, Formatted, FormattedEntry, MOST_ENTRIES, format};
+pub use key::{key_for, keys_for};
+pub use markup::Output;
+pub use merge::{MergeKey, merge, merge_key, merge_keys, same_work};
+pub use missing::{Missing, missing};
+pub use read::{
+    BibRecord, Format, LONGEST_INPUT, Problem, detect, read_any, read_bibtex, read_csl_json,
+    read_ris,
+};
+pub use reference::read_reference;
+pub use style::{Style, StyleError, UnknownStyle};
+pub use write::{to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
+
+/// A work to cite, with the key it is known by, if it has one already.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The citation key; one is made where there is none.
+    pub key: Option<&'a str>,
+    /// The work.
+    pub article: &'a Article,
+}
+
+impl<'a> From<&'a Article> for Entry<'a> {
+    fn from(article: &'a Article) -> Self {
+        Self { key: None, article }
+    }
+}

@@ -1,0 +1,175 @@
+//! What a citation processor made, as plain text, Markdown or HTML. Every character that came
+//! from a record is escaped for the form it goes to.
+
+use citationberg::{Display, FontStyle, FontWeight, VerticalAlign};
+use hayagriva::{ElemChild, ElemChildren, Formatted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What form the text is to have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Text without any marks.
+    #[default]
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// HTML.
+    Html,
+}
+
+/// The text of some elements.
+pub(crate) fn text(children: &ElemChildren, output: Output) -> String {
+    let mut out = String::new();
+    write_all(children, output, &mut out);
+    tidy(&out)
+}
+
+/// The text of one element.
+pub(crate) fn text_of(child: &ElemChild, output: Output) -> String {
+    let mut out = String::new();
+    write(child, output, &mut out);
+    tidy(&out)
+}
+
+fn tidy(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn write_all(children: &ElemChildren, output: Output, out: &mut String) {
+    for child in &children.0 {
+        write(child, output, out);
+    }
+}
+
+fn write(child: &ElemChild, output: Output, out: &mut String) {
+    match child {
+        ElemChild::Text(formatted) => out.push_str(&marked(formatted, output)),
+        ElemChild::Elem(elem) => {
+            // Blocks stand apart; in one line, a space is what is left of that.
+            if elem.display.is_some_and(|it| it != Display::LeftMargin) {
+                out.push(' ');
+            }
+            write_all(&elem.children, output, out);
+            if elem.display == Some(Display::LeftMargin) {
+                out.push(' ');
+            }
+        }
+        ElemChild::Markup(text) => out.push_str(&escaped(text, output)),
+        ElemChild::Link { text, url } => match output {
+            Output::Html if is_web(url) => {
+                out.push_str("<a href=\"");
+                out.push_str(&escaped(url, output));
+                out.push_str("\">");
+                out.push_str(&marked(text, output));
+                out.push_str("</a>");
+            }
+            // Markdown readers make a link of a bare address.
+            Output::Markdown if is_web(&text.text) => out.push_str(&bare_address(&text.text)),
+            _ => out.push_str(&marked(text, output)),
+        },
+        ElemChild::Transparent { .. } => {}
+    }
+}
+
+/// Only addresses of the web become links: `javascript:` is none.
+fn is_web(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}
+
+fn bare_address(url: &str) -> String {
+    let encoded = |it: char| match it {
+        '<' => "%3C".to_owned(),
+        '>' => "%3E".to_owned(),
+        '(' => "%28".to_owned(),
+        ')' => "%29".to_owned(),
+        '[' => "%5B".to_owned(),
+        ']' => "%5D".to_owned(),
+        '*' => "%2A".to_owned(),
+        '`' => "%60".to_owned(),
+        '\\' => "%5C".to_owned(),
+        '|' => "%7C".to_owned(),
+        _ => it.to_string(),
+    };
+    url.chars().map(encoded).collect()
+}
+
+fn marked(formatted: &Formatted, output: Output) -> String {
+    let text = escaped(&formatted.text, output);
+    let (open, close) = marks(formatted, output);
+    if open.is_empty() {
+        return text;
+    }
+    // Marks have to touch the text they mark; the space goes outside.
+    let inner = text.trim();
+    if inner.is_empty() {
+        return text;
+    }
+    let before = text.len() - text.trim_start().len();
+    let after = text.len() - text.trim_end().len();
+    format!(
+        "{}{open}{inner}{close}{}",
+        " ".repeat(before.min(1)),
+        " ".repeat(after.min(1))
+    )
+}
+
+fn marks(formatted: &Formatted, output: Output) -> (String, String) {
+    let style = formatted.formatting;
+    let mut open = String::new();
+    let mut close = String::new();
+    let mut put = |html: &str, markdown: &str| {
+        let (start, end) = match output {
+            Output::Plain => return,
+            Output::Html => (format!("<{html}>"), format!("</{html}>")),
+            Output::Markdown if markdown.is_empty() => (format!("<{html}>"), format!("</{html}>")),
+            Output::Markdown => (markdown.to_owned(), markdown.to_owned()),
+        };
+        open.push_str(&start);
+        close.insert_str(0, &end);
+    };
+    if style.font_weight == FontWeight::Bold {
+        put("b", "**");
+    }
+    if style.font_style == FontStyle::Italic {
+        put("i", "*");
+    }
+    match style.vertical_align {
+        VerticalAlign::Sup => put("sup", ""),
+        VerticalAlign::Sub => put("sub", ""),
+        VerticalAlign::None | VerticalAlign::Baseline => {}
+    }
+    (open, close)
+}
+
+fn escaped(text: &str, output: Output) -> String {
+    match output {
+        Output::Plain => text.to_owned(),
+        Output::Html => text
+            .chars()
+            .fold(String::with_capacity(text.len()), |mut out, it| {
+                match it {
+                    '&' => out.push_str("&amp;"),
+                    '<' => out.push_str("&lt;"),
+                    '>' => out.push_str("&gt;"),
+                    '"' => out.push_str("&quot;"),
+                    '\'' => out.push_str("&#39;"),
+                    _ => out.push(it),
+                }
+                out
+            }),
+        Output::Markdown => text
+            .chars()
+            .fold(String::with_capacity(text.len()), |mut out, it| {
+                if matches!(
+                    it,
+                    '\\' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '|' | '~'
+                ) {
+                    out.push('\\');
+                }
+                out.push(it);
+                out
+            }),
+    }
+}

@@ -1,0 +1,290 @@
+//! The outer form of BibTeX: entries, their fields, strings joined with `#`. Knows nothing of
+//! what the values mean.
+
+use std::collections::HashMap;
+
+use super::{Gathered, LONGEST_VALUE, MOST_PROBLEMS, head};
+
+/// More fields than any entry has.
+const MOST_FIELDS: usize = 500;
+/// The most text that the abbreviations of one bibliography may stand for, in bytes.
+const MOST_EXPANDED: usize = 32_000_000;
+/// What programs keep for themselves in a comment may be long.
+const LONGEST_COMMENT: usize = 2_000_000;
+
+/// An entry as it is written, abbreviations put in.
+pub(super) struct RawEntry {
+    pub(super) line: usize,
+    pub(super) kind: String,
+    pub(super) key: String,
+    /// The names in lower case, and the values in LaTeX.
+    pub(super) fields: HashMap<String, String>,
+}
+
+/// Whether there is anything like an entry.
+pub(super) fn has_entry(text: &str) -> bool {
+    text.match_indices('@').take(1_000).any(|(at, _)| {
+        let rest = head(text.get(at + 1..).unwrap_or_default(), 100);
+        let name = rest.trim_start_matches(|it: char| it.is_ascii_alphabetic());
+        name.len() < rest.len() && name.trim_start().starts_with(['{', '('])
+    })
+}
+
+/// Every entry, in order; faults go to `gathered`.
+pub(super) fn entries(text: &str, gathered: &mut Gathered) -> Vec<RawEntry> {
+    let mut scanner = Scanner {
+        rest: text,
+        line: 1,
+        strings: HashMap::new(),
+        budget: MOST_EXPANDED,
+    };
+    let mut entries = Vec::new();
+    let mut faults = 0;
+    while scanner.skip_to('@') {
+        let start = scanner.line;
+        let before = scanner.rest;
+        match scanner.block() {
+            Ok(Some(entry)) => entries.push(entry),
+            Ok(None) => {}
+            Err(fault) => {
+                let (what, entry) = *fault;
+                gathered.problem(scanner.line.max(start), what);
+                entries.extend(entry);
+                scanner.recover(before, start);
+                faults += 1;
+            }
+        }
+        // Each fault is looked for over again behind it; a text of nothing else would take long.
+        if faults == MOST_PROBLEMS {
+            gathered.problem(
+                scanner.line,
+                "there are too many faults; the rest is left out",
+            );
+            break;
+        }
+        if entries.len() > super::MOST_RECORDS {
+            break;
+        }
+    }
+    entries
+}
+
+/// What went wrong, and what was read of the entry until then.
+type Fault = Box<(String, Option<RawEntry>)>;
+
+struct Scanner<'a> {
+    rest: &'a str,
+    line: usize,
+    strings: HashMap<String, String>,
+    /// How much text abbreviations may still stand for: a few that stand for one another would
+    /// fill any memory.
+    budget: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    /// Takes so many bytes, and counts their lines.
+    fn take(&mut self, bytes: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.line += taken.matches('\n').count();
+        self.rest = rest;
+        taken
+    }
+
+    fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|it| !fits(it)).unwrap_or(self.rest.len());
+        self.take(end)
+    }
+
+    fn space(&mut self) {
+        self.take_while(char::is_whitespace);
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.take(wanted.len_utf8());
+        }
+        found
+    }
+
+    fn skip_to(&mut self, wanted: char) -> bool {
+        self.take_while(|it| it != wanted);
+        self.peek().is_some()
+    }
+
+    /// After a fault: on to the next line that starts with an `@`.
+    fn recover(&mut self, before: &'a str, line: usize) {
+        let next = before.match_indices('\n').find(|(at, _)| {
+            let rest = before.get(at + 1..).unwrap_or_default();
+            rest.trim_start_matches([' ', '\t']).starts_with('@')
+        });
+        self.rest = before;
+        self.line = line;
+        self.take(next.map_or(before.len(), |it| it.0 + 1));
+    }
+
+    /// From an `@` to the end of what it opens; nothing for a comment, a preamble or a string.
+    fn block(&mut self) -> Result<Option<RawEntry>, Fault> {
+        let line = self.line;
+        self.eat('@');
+        let kind = self
+            .take_while(|it| it.is_ascii_alphanumeric())
+            .to_lowercase();
+        self.space();
+        let close = match self.peek() {
+            Some('{') if !kind.is_empty() => '}',
+            Some('(') if !kind.is_empty() => ')',
+            // An address in a comment, and the like.
+            _ => return Ok(None),
+        };
+        if matches!(kind.as_str(), "comment" | "preamble") {
+            if close == '}' {
+                self.braced(LONGEST_COMMENT)
+                    .map_err(|what| Box::new((what, None)))?;
+            }
+            return Ok(None);
+        }
+        self.take(1);
+        self.space();
+        if kind == "string" {
+            let (name, value) = self.field().map_err(|what| Box::new((what, None)))?;
+            self.strings.insert(name, value);
+            return Ok(None);
+        }
+        let key = self
+            .take_while(|it| !matches!(it, ',' | '}' | '{' | '"' | '=' | '\n'))
+            .trim()
+            .to_owned();
+        let mut entry = RawEntry {
+            line,
+            kind,
+            key,
+            fields: HashMap::new(),
+        };
+        match self.fields(close, &mut entry.fields) {
+            Ok(()) => Ok(Some(entry)),
+            Err(what) => {
+                let key = deliberate_core::cut_to_chars(&entry.key, 60);
+                let what = format!("{what}, in the entry {key:?}");
+                let partly = Some(entry).filter(|it| !it.fields.is_empty());
+                Err(Box::new((what, partly)))
+            }
+        }
+    }
+
+    fn fields(&mut self, close: char, fields: &mut HashMap<String, String>) -> Result<(), String> {
+        loop {
+            self.take_while(|it| it.is_whitespace() || it == ',');
+            if self.eat(close) {
+                return Ok(());
+            }
+            if self.rest.is_empty() {
+                return Err("the text ends within an entry".to_owned());
+            }
+            let (name, value) = self.field()?;
+            if fields.len() >= MOST_FIELDS {
+                return Err(format!("there are more than {MOST_FIELDS} fields"));
+            }
+            // The first of two is the one BibTeX takes.
+            fields.entry(name).or_insert(value);
+        }
+    }
+
+    /// `name = value # value`.
+    fn field(&mut self) -> Result<(String, String), String> {
+        let name = self.take_while(|it| {
+            it.is_alphanumeric() || matches!(it, '-' | '_' | ':' | '.' | '+' | '/')
+        });
+        if name.is_empty() {
+            let found = self
+                .peek()
+                .map_or_else(|| "the end".to_owned(), |it| format!("{it:?}"));
+            return Err(format!("a field has to start here, and {found} is here"));
+        }
+        self.space();
+        if !self.eat('=') {
+            return Err(format!(
+                "`=` is missing behind the field {:?}",
+                deliberate_core::cut_to_chars(name, 60)
+            ));
+        }
+        let mut value = String::new();
+        loop {
+            self.space();
+            value.push_str(&self.value()?);
+            if value.len() > LONGEST_VALUE {
+                return Err(format!(
+                    "the field {:?} is longer than {LONGEST_VALUE} bytes",
+                    deliberate_core::cut_to_chars(name, 60)
+                ));
+            }
+            self.space();
+            if !self.eat('#') {
+                return Ok((name.to_lowercase(), value));
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<String, String> {
+        match self.peek() {
+            Some('{') => self.braced(LONGEST_VALUE).map(str::to_owned),
+            Some('"') => self.quoted().map(str::to_owned),
+            _ => {
+                let word = self.take_while(|it| {
+                    it.is_alphanumeric() || matches!(it, '-' | '_' | ':' | '.' | '+' | '/')
+                });
+                if word.is_empty() {
+                    return Err("a value is missing behind `=` or `#`".to_owned());
+                }
+                // A name nobody gave a meaning stands for itself: months, numbers, slips.
+                let Some(meant) = self.strings.get(&word.to_lowercase()) else {
+                    return Ok(word.to_owned());
+                };
+                self.budget = self
+                    .budget
+                    .checked_sub(meant.len())
+                    .ok_or("the abbreviations stand for too much text")?;
+                Ok(meant.clone())
+            }
+        }
+    }
+
+    /// What is between a brace and the one that closes it.
+    fn braced(&mut self, longest: usize) -> Result<&'a str, String> {
+        let mut depth = 0_usize;
+        let end = head(self.rest, longest).char_indices().find(|(_, it)| {
+            match it {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let (end, _) = end.ok_or("a brace is not closed, or too far on")?;
+        let inner = self.take(end + 1);
+        Ok(inner.get(1..end).unwrap_or_default())
+    }
+
+    /// What is between two quotes that are in no braces.
+    fn quoted(&mut self) -> Result<&'a str, String> {
+        let mut depth = 0_usize;
+        let end = head(self.rest, LONGEST_VALUE)
+            .char_indices()
+            .skip(1)
+            .find(|(_, it)| {
+                match it {
+                    '{' => depth += 1,
+                    '}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                depth == 0 && *it == '"'
+            });
+        let (end, _) = end.ok_or("a quote is not closed, or too far on")?;
+        let inner = self.take(end + 1);
+        Ok(inner.get(1..end).unwrap_or_default())
+    }
+}

@@ -1,0 +1,180 @@
+//! Entries of BibTeX to records.
+
+use std::collections::HashMap;
+
+use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
+
+use super::{
+    BibRecord, Gathered, Problem, bibtex, bounded, complete_identifiers, latex, names, pages,
+};
+use crate::{clean, write::MONTHS};
+
+/// Reads BibTeX and BibLaTeX.
+pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
+    let mut gathered = Gathered::default();
+    let text = bounded(text, &mut gathered);
+    for entry in bibtex::entries(text, &mut gathered) {
+        let article = article(&entry.kind, &Fields(&entry.fields));
+        if !gathered.record(entry.line, &entry.key, article) {
+            break;
+        }
+    }
+    gathered.done()
+}
+
+struct Fields<'a>(&'a HashMap<String, String>);
+
+impl Fields<'_> {
+    /// The first of these fields that is there, as it is written.
+    fn raw(&self, any: &[&str]) -> Option<&str> {
+        any.iter()
+            .find_map(|it| self.0.get(*it))
+            .map(String::as_str)
+    }
+
+    /// The first of these fields with text in it.
+    fn text(&self, any: &[&str]) -> Option<String> {
+        let of = |name: &&str| clean::some_line(&latex::decode(self.0.get(*name)?));
+        any.iter().find_map(of)
+    }
+
+    fn address(&self, any: &[&str]) -> Option<String> {
+        any.iter()
+            .find_map(|it| clean::some_line(&latex::decode_address(self.0.get(*it)?)))
+    }
+}
+
+fn article(kind: &str, fields: &Fields<'_>) -> Article {
+    let title = fields.text(&["title"]).unwrap_or_default();
+    let title = match fields.text(&["subtitle"]) {
+        Some(subtitle) => format!("{title}: {subtitle}"),
+        None => title,
+    };
+    let keywords = fields.text(&["keywords", "keyword"]).unwrap_or_default();
+    let mut article = Article {
+        title,
+        authors: names::of_bibtex(fields.raw(&["author", "editor"]).unwrap_or_default()),
+        kind: work_kind(kind, fields),
+        summary: fields.text(&["abstract"]),
+        date: date(fields),
+        venue: fields.text(&[
+            "journal",
+            "journaltitle",
+            "booktitle",
+            "howpublished",
+            "series",
+        ]),
+        volume: fields.text(&["volume"]),
+        issue: fields.text(&["number", "issue"]),
+        pages: fields.text(&["pages", "eid"]).and_then(|it| pages(&it)),
+        publisher: fields.text(&["publisher", "school", "institution", "organization"]),
+        issn: fields.text(&["issn"]),
+        isbn: fields.text(&["isbn"]),
+        doi: fields.address(&["doi"]).and_then(|it| Doi::parse(&it)),
+        arxiv_id: arxiv_id(fields),
+        pmid: fields.text(&["pmid"]),
+        pmcid: fields.text(&["pmcid"]),
+        url: fields
+            .address(&["url"])
+            .filter(|it| !it.contains(char::is_whitespace)),
+        language: fields.text(&["language", "langid"]),
+        keywords: keywords
+            .split([',', ';'])
+            .filter_map(clean::some_line)
+            .collect(),
+        ..Article::default()
+    };
+    complete_identifiers(&mut article);
+    settle_venue(&mut article);
+    article
+}
+
+fn work_kind(kind: &str, fields: &Fields<'_>) -> WorkKind {
+    match kind {
+        "article" | "periodical" | "suppperiodical" => WorkKind::JournalArticle,
+        "inproceedings" | "conference" => WorkKind::ConferencePaper,
+        "book" | "proceedings" | "collection" | "mvbook" | "booklet" => WorkKind::Book,
+        "incollection" | "inbook" | "inreference" | "suppbook" => WorkKind::Chapter,
+        "phdthesis" | "mastersthesis" | "thesis" => WorkKind::Thesis,
+        "techreport" | "report" => WorkKind::Report,
+        "dataset" => WorkKind::Dataset,
+        "software" => WorkKind::Software,
+        "online" | "electronic" | "www" => WorkKind::WebPage,
+        "manual" => WorkKind::Document,
+        _ => match fields.text(&["entrysubtype"]).as_deref() {
+            Some("preprint") => WorkKind::Preprint,
+            Some("document") => WorkKind::Document,
+            _ if arxiv_id(fields).is_some() || kind == "unpublished" => WorkKind::Preprint,
+            _ => WorkKind::Unknown,
+        },
+    }
+}
+
+fn date(fields: &Fields<'_>) -> Option<PartialDate> {
+    let whole = fields
+        .text(&["date"])
+        .and_then(|it| PartialDate::parse(&it));
+    let parts = || {
+        let year = fields.text(&["year"])?;
+        let digits: String = year
+            .chars()
+            .skip_while(|it| !it.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        let month = fields.text(&["month"]).and_then(|it| month(&it));
+        let day = fields.text(&["day"]).and_then(|it| it.parse().ok());
+        PartialDate::new(digits.parse().ok()?, month, day)
+    };
+    whole.or_else(parts)
+}
+
+/// `may`, `May`, `5`.
+fn month(text: &str) -> Option<u8> {
+    let text = text.trim().to_lowercase();
+    let named = MONTHS
+        .iter()
+        .position(|it| text.starts_with(it))
+        .and_then(|it| u8::try_from(it + 1).ok());
+    named.or_else(|| text.parse().ok())
+}
+
+fn arxiv_id(fields: &Fields<'_>) -> Option<ArxivId> {
+    let archive = fields
+        .text(&["archiveprefix", "eprinttype"])
+        .unwrap_or_default();
+    let eprint = fields
+        .address(&["eprint"])
+        .filter(|_| archive.is_empty() || archive.eq_ignore_ascii_case("arxiv"));
+    let named = fields.address(&["arxivid", "arxiv"]);
+    eprint
+        .and_then(|it| ArxivId::parse(&it))
+        .or_else(|| ArxivId::parse(&named?))
+}
+
+/// Many exports name arXiv as the journal, with the id in it. That is no journal, and the work
+/// is a preprint.
+fn settle_venue(article: &mut Article) {
+    let Some(venue) = article.venue.clone() else {
+        return;
+    };
+    if let Some(url) = Some(venue.trim()).filter(|it| it.starts_with("http") && !it.contains(' ')) {
+        article.url.get_or_insert_with(|| url.to_owned());
+        article.venue = None;
+        return;
+    }
+    let lower = venue.to_lowercase();
+    if lower == "corr"
+        || lower == "arxiv"
+        || lower.starts_with("arxiv ")
+        || lower.starts_with("arxiv:")
+    {
+        let id = venue.split([' ', ',']).find_map(ArxivId::parse);
+        let inside = article
+            .volume
+            .as_deref()
+            .and_then(|it| ArxivId::parse(it.strip_prefix("abs/").unwrap_or(it)));
+        article.arxiv_id = article.arxiv_id.take().or(id).or(inside);
+        article.kind = WorkKind::Preprint;
+        article.venue = None;
+    }
+}

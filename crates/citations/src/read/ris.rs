@@ -1,0 +1,219 @@
+//! RIS to records.
+
+use std::collections::HashMap;
+
+use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
+
+use super::{
+    BibRecord, Gathered, LONGEST_VALUE, MOST_AUTHORS, Problem, bounded, complete_identifiers,
+    names, pages,
+};
+use crate::clean;
+
+/// The tags of one record with their values, in order.
+type Tags = HashMap<String, Vec<String>>;
+
+/// Reads RIS.
+pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
+    let mut gathered = Gathered::default();
+    let text = bounded(text, &mut gathered).trim_start_matches('\u{FEFF}');
+    let mut open: Option<(usize, Tags)> = None;
+    let mut last = String::new();
+    for (at, line) in text.lines().enumerate() {
+        let line_number = at + 1;
+        match tag(line) {
+            Some(("TY", value)) => {
+                if let Some((start, tags)) = open.take() {
+                    gathered.problem(
+                        line_number,
+                        "a record starts before the one in front of it has ended with `ER`",
+                    );
+                    if !record(start, &tags, &mut gathered) {
+                        return gathered.done();
+                    }
+                }
+                open = Some((
+                    line_number,
+                    Tags::from([("TY".to_owned(), vec![value.to_owned()])]),
+                ));
+                "TY".clone_into(&mut last);
+            }
+            Some(("ER", _)) => match open.take() {
+                Some((start, tags)) => {
+                    if !record(start, &tags, &mut gathered) {
+                        return gathered.done();
+                    }
+                }
+                None => gathered.problem(line_number, "`ER` ends a record that never started"),
+            },
+            Some((tag, value)) => match &mut open {
+                Some((_, tags)) => {
+                    let values = tags.entry(tag.to_owned()).or_default();
+                    if values.len() < MOST_AUTHORS {
+                        values.push(super::head(value, LONGEST_VALUE).to_owned());
+                    }
+                    tag.clone_into(&mut last);
+                }
+                None => gathered.problem(
+                    line_number,
+                    format!("`{tag}` is in no record; `TY` starts one"),
+                ),
+            },
+            // What has no tag goes on with the line in front of it.
+            None if !line.trim().is_empty() => {
+                let value = open
+                    .as_mut()
+                    .and_then(|it| it.1.get_mut(&last))
+                    .and_then(|it| it.last_mut());
+                match value {
+                    Some(value) if value.len() + line.len() < LONGEST_VALUE => {
+                        value.push(' ');
+                        value.push_str(line.trim());
+                    }
+                    _ => gathered.problem(line_number, "the line has no tag"),
+                }
+            }
+            None => {}
+        }
+    }
+    if let Some((start, tags)) = open {
+        gathered.problem(start, "the last record does not end with `ER`");
+        record(start, &tags, &mut gathered);
+    }
+    gathered.done()
+}
+
+/// The tag and the value of a line: `TY  - JOUR`.
+pub(super) fn tag(line: &str) -> Option<(&str, &str)> {
+    let tag = line.get(..2)?;
+    let mut chars = tag.chars();
+    let is_tag = chars.next()?.is_ascii_uppercase()
+        && chars
+            .next()
+            .is_some_and(|it| it.is_ascii_uppercase() || it.is_ascii_digit());
+    let rest = line.get(2..)?;
+    let value = rest.trim_start_matches(' ').strip_prefix('-')?;
+    let apart = rest.starts_with(' ')
+        && (value.is_empty() || value.starts_with(' ') || value.starts_with('\r'));
+    (is_tag && apart).then(|| (tag, value.trim()))
+}
+
+fn record(line: usize, tags: &Tags, gathered: &mut Gathered) -> bool {
+    let key = first(tags, &["ID"]).unwrap_or_default();
+    let kind = first(tags, &["TY"]).unwrap_or_default();
+    if work_kind(&kind, tags) == WorkKind::Unknown && kind != "GEN" {
+        gathered.problem(
+            line,
+            format!(
+                "the type {:?} is not known",
+                deliberate_core::cut_to_chars(&kind, 40)
+            ),
+        );
+    }
+    gathered.record(line, &key, article(&kind, tags))
+}
+
+/// The first value of the first of these tags that has one.
+fn first(tags: &Tags, any: &[&str]) -> Option<String> {
+    any.iter()
+        .find_map(|it| tags.get(*it)?.iter().find_map(|it| clean::some_line(it)))
+}
+
+fn article(kind: &str, tags: &Tags) -> Article {
+    let all = |any: &[&str]| {
+        any.iter()
+            .find_map(|it| tags.get(*it))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let number = first(tags, &["SN"]);
+    let notes = tags.get("N1").cloned().unwrap_or_default();
+    let note = |prefix: &str| {
+        notes
+            .iter()
+            .find_map(|it| clean::some_line(it.strip_prefix(prefix)?))
+    };
+    let is_book = matches!(kind, "BOOK" | "CHAP" | "EBOOK" | "ECHAP" | "EDBOOK");
+    let (issn, isbn) = if is_book {
+        (None, number)
+    } else {
+        (number, None)
+    };
+    let mut article = Article {
+        title: first(tags, &["TI", "T1", "BT", "CT"]).unwrap_or_default(),
+        authors: all(&["AU", "A1"])
+            .iter()
+            .take(MOST_AUTHORS)
+            .filter_map(|it| names::of_comma(it))
+            .collect(),
+        kind: work_kind(kind, tags),
+        summary: first(tags, &["AB", "N2"]),
+        date: date(tags),
+        venue: first(tags, &["T2", "JF", "JO", "JA", "J2", "BT"]),
+        volume: first(tags, &["VL"]),
+        issue: first(tags, &["IS"]),
+        pages: page_range(tags),
+        publisher: first(tags, &["PB"]),
+        issn,
+        isbn,
+        doi: first(tags, &["DO"]).and_then(|it| Doi::parse(&it)),
+        arxiv_id: first(tags, &["AN", "C1"])
+            .filter(|it| it.to_lowercase().starts_with("arxiv"))
+            .and_then(|it| ArxivId::parse(&it)),
+        pmid: note("PMID:"),
+        pmcid: note("PMCID:").or_else(|| first(tags, &["C2"]).filter(|it| it.starts_with("PMC"))),
+        url: first(tags, &["UR"]),
+        pdf_url: first(tags, &["L1"]).filter(|it| it.starts_with("http")),
+        keywords: all(&["KW"])
+            .iter()
+            .filter_map(|it| clean::some_line(it))
+            .collect(),
+        language: first(tags, &["LA"]),
+        ..Article::default()
+    };
+    if article.venue.as_deref() == Some(article.title.as_str()) {
+        article.venue = None;
+    }
+    complete_identifiers(&mut article);
+    article
+}
+
+fn work_kind(kind: &str, tags: &Tags) -> WorkKind {
+    let subtype = first(tags, &["M3"]).unwrap_or_default().to_lowercase();
+    match kind {
+        _ if subtype == "preprint" => WorkKind::Preprint,
+        _ if subtype == "document" => WorkKind::Document,
+        "JOUR" | "EJOUR" | "MGZN" | "NEWS" | "ABST" | "INPR" | "JFULL" => WorkKind::JournalArticle,
+        "CONF" | "CPAPER" => WorkKind::ConferencePaper,
+        "UNPB" => WorkKind::Preprint,
+        "BOOK" | "EBOOK" | "EDBOOK" => WorkKind::Book,
+        "CHAP" | "ECHAP" => WorkKind::Chapter,
+        "THES" => WorkKind::Thesis,
+        "RPRT" | "GOVDOC" => WorkKind::Report,
+        "DATA" | "AGGR" => WorkKind::Dataset,
+        "COMP" => WorkKind::Software,
+        "ELEC" | "BLOG" | "ICOMM" => WorkKind::WebPage,
+        "PAMP" | "MANSCPT" | "STAND" => WorkKind::Document,
+        _ => WorkKind::Unknown,
+    }
+}
+
+/// `DA` has more than `PY`, if they are of the same year.
+fn date(tags: &Tags) -> Option<PartialDate> {
+    let of = |any: &[&str]| first(tags, any).and_then(|it| PartialDate::parse(&it));
+    let year = of(&["PY", "Y1"]);
+    match of(&["DA"]) {
+        Some(date) if year.is_none_or(|it| it.year == date.year) => Some(date),
+        _ => year,
+    }
+}
+
+fn page_range(tags: &Tags) -> Option<String> {
+    let start = first(tags, &["SP"]);
+    match (start, first(tags, &["EP"])) {
+        (Some(start), Some(end)) if !start.contains('-') && start != end => {
+            pages(&format!("{start}-{end}"))
+        }
+        (start, end) => pages(&start.or(end)?),
+    }
+}

@@ -1,0 +1,63 @@
+//! Identifiers and addresses, taken out of a printed reference before the rest is looked at.
+
+use deliberate_core::{ArxivId, Doi};
+
+use super::patterns::{ARXIV, DOI, PMID, Pattern, URL, captures};
+
+#[derive(Default)]
+pub(super) struct Identifiers {
+    pub(super) doi: Option<Doi>,
+    pub(super) arxiv_id: Option<ArxivId>,
+    pub(super) pmid: Option<String>,
+    pub(super) url: Option<String>,
+}
+
+impl Identifiers {
+    /// The identifiers, and the text without them.
+    pub(super) fn taken_from(text: &str) -> (Self, String) {
+        let mut ids = Self::default();
+        let (arxiv, text) = take(&ARXIV, text);
+        ids.arxiv_id = arxiv.as_deref().and_then(ArxivId::parse);
+        let (doi, text) = take(&DOI, &text);
+        ids.doi = doi.as_deref().and_then(Doi::parse);
+        let (pmid, text) = take(&PMID, &text);
+        ids.pmid = pmid;
+        let (url, text) = take(&URL, &text);
+        ids.url = url;
+        if ids.arxiv_id.is_none() {
+            ids.arxiv_id = ids.doi.as_ref().and_then(Doi::arxiv_id);
+        }
+        (ids, text)
+    }
+}
+
+/// The first match without the punctuation of the sentence behind it, and the text around it.
+fn take(pattern: &Pattern, text: &str) -> (Option<String>, String) {
+    let found = captures(pattern, text);
+    let Some((whole, value)) = found.as_ref().and_then(|it| it.get(0).zip(it.get(1))) else {
+        return (None, text.to_owned());
+    };
+    let value_text = unwrapped(value.as_str());
+    // What was cut off the end belongs to the sentence.
+    let end = if whole.end() == value.end() {
+        value.start() + value_text.len()
+    } else {
+        whole.end()
+    };
+    let before = text.get(..whole.start()).unwrap_or_default();
+    let after = text.get(end..).unwrap_or_default();
+    (Some(value_text.to_owned()), format!("{before}{after}"))
+}
+
+/// A closing bracket is part of it only if it was opened in it.
+fn unwrapped(text: &str) -> &str {
+    let mut text = text.trim_end_matches(['.', ',', ';', ':', '\'', '’']);
+    while let Some(inner) = text.strip_suffix([')', ']']) {
+        let opened = text.matches(['(', '[']).count();
+        if opened >= text.matches([')', ']']).count() {
+            break;
+        }
+        text = inner.trim_end_matches(['.', ',', ';', ':']);
+    }
+    text
+}

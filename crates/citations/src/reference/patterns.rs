@@ -1,0 +1,60 @@
+//! What the pieces of a printed reference look like. All of these run in time that grows with
+//! the text and no faster.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// A pattern. Every one is tested to be one, so that none is ever absent.
+pub(super) type Pattern = LazyLock<Option<Regex>>;
+
+macro_rules! patterns {
+    ($($name:ident = $pattern:literal;)*) => {
+        $(pub(super) static $name: Pattern = LazyLock::new(|| Regex::new($pattern).ok());)*
+
+        #[cfg(test)]
+        mod tests {
+            #[test]
+            fn every_pattern_is_one() {
+                $(assert!(super::$name.is_some(), stringify!($name));)*
+            }
+        }
+    };
+}
+
+patterns! {
+    // `[12] `, `[Vas+17] `, `12. `, `(12) `.
+    LABEL = r"^\s*(?:\[[^\]\s]{1,15}\]|\(\d{1,3}\)|\d{1,3}\.)\s+(.+)$";
+    DOI = r#"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:?\s*)?(10\.\d{4,9}/[^\s"<>]+)"#;
+    ARXIV = r"(?i)(?:https?://)?(?:arxiv\.org/(?:abs|pdf)/|arxiv(?:\s+preprint)?(?:\s+arxiv)?[:\s]\s*(?:abs/)?)((?:[a-z.-]{2,12}/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)(?:\s*\[[a-z.-]+\])?(?:\.pdf)?";
+    PMID = r"(?i)\bPMID:?\s*(\d{4,9})\b";
+    URL = r#"(?i)(?:\[online\]\.?\s*)?(?:available(?:\s+at)?:?\s*|retrieved from\s*|url:?\s*)?(https?://[^\s"<>]+)"#;
+    QUOTED = r#"[“"]([^“”"]{4,500})[”"]"#;
+    PAREN_YEAR = r"^(.{2,900}?)\s*\(((?:1[5-9]|20)\d{2})[a-z]?(?:,[^)]{0,30})?\)[.,:]?\s+";
+    AUTHOR_YEAR = r"^(.{2,900}?)[.,]\s+((?:1[5-9]|20)\d{2})[a-z]?\.\s+";
+    COLON_TITLE = r"^(.{2,900}?\p{Lu}\.|[^.]{2,900}? \p{Lu}{1,3}): ";
+    EDITION = r"(?i)\s*\([^)]{0,40}\bed(?:\.|ition)[^)]{0,40}\)$";
+    YEAR = r"\b(?:1[5-9]|20)\d{2}\b";
+    INITIAL = r"^\p{Lu}\.(?:[ -]|$)";
+    INITIALS = r"^(?:\p{Lu}\p{Ll}?\.?[ -]?){1,4}$";
+    ALL_INITIALS = r"^(?:\p{Lu}\.?[ -]?){1,4}$";
+    VANCOUVER = r"^(.{2,60}) (\p{Lu}{1,3})$";
+    VOLUME = r"(?i)\bvol(?:ume|\.)?\s*([a-z]?\d+[a-z]?|[ivxlc]+)\b";
+    ISSUE = r"(?i)\b(?:no|iss|issue|number)\b\.?\s*(\d+(?:[-–]\d+)?)\b";
+    PAGES = r"(?i)\b(?:pp|pages?|p)\b\.?\s*([a-z]?\d+(?:\s*[-–—]+\s*[a-z]?\d+)?)";
+    VOLUME_ISSUE = r"\b(\d{1,4})\s*\((\d{1,4}(?:[-–]\d+)?)\)(?:\s*[,:]\s*(?:pp?\.\s*)?([A-Za-z]?\d+(?:\s*[-–—]+\s*[A-Za-z]?\d+)?))?";
+    VOLUME_PAGES = r"\b(\d{1,4})\s*[,:]\s*([A-Za-z]?\d+\s*[-–—]+\s*[A-Za-z]?\d+|[eE]\d+)";
+}
+
+pub(super) fn captures<'a>(pattern: &Pattern, text: &'a str) -> Option<Captures<'a>> {
+    pattern.as_ref()?.captures(text)
+}
+
+pub(super) fn fits(pattern: &Pattern, text: &str) -> bool {
+    pattern.as_ref().is_some_and(|it| it.is_match(text))
+}
+
+/// Whether a text goes on with someone's initial: `K. Smith`.
+pub(super) fn starts_with_initial(text: &str) -> bool {
+    fits(&INITIAL, text)
+}

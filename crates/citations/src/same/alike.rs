@@ -1,0 +1,215 @@
+//! How like two titles, two people, two venues are, from 0 to 1. Knows nothing of records.
+
+use std::collections::BTreeSet;
+
+use deliberate_core::Author;
+
+use crate::clean;
+
+/// Longer texts are compared by their beginnings: comparing takes time by the square.
+const LONGEST: usize = 600;
+
+/// Words a venue's name has or has not, and its initials never.
+const SMALL: &[&str] = &[
+    "the", "of", "on", "in", "and", "for", "a", "an", "to", "der", "die", "und", "de", "la", "et",
+];
+
+/// The best of three: as they are, with their words in order, and by the words they share.
+pub(super) fn titles(a: &str, b: &str) -> f32 {
+    let (a, b) = (cut_words(a), cut_words(b));
+    let plain = ratio(&a.join(" "), &b.join(" "));
+    plain
+        .max(ratio(&sorted(&a), &sorted(&b)))
+        .max(by_shared_words(&a, &b))
+}
+
+fn cut_words(text: &str) -> Vec<String> {
+    let text: String = text.chars().take(LONGEST).collect();
+    clean::words(&text)
+}
+
+/// 1 for equal texts, 0 for texts with nothing in common.
+fn ratio(a: &str, b: &str) -> f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a share from 0 to 1")]
+    let ratio = strsim::normalized_levenshtein(a, b) as f32;
+    ratio
+}
+
+fn sorted(words: &[String]) -> String {
+    let mut words = words.to_vec();
+    words.sort();
+    words.join(" ")
+}
+
+/// The words both have against those and the rest of each. A title within a longer one is alike
+/// by this, so the shared part has to say something: `Deep learning` is in many a title.
+fn by_shared_words(a: &[String], b: &[String]) -> f32 {
+    let (a, b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
+    let join = |it: Vec<&&String>| {
+        it.into_iter()
+            .map(|it| it.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let shared = join(a.intersection(&b).collect());
+    if shared.split(' ').filter(|it| !SMALL.contains(it)).count() < 4 {
+        return 0.0;
+    }
+    let with = |rest: String| format!("{shared} {rest}").trim().to_owned();
+    let first = with(join(a.difference(&b).collect()));
+    let second = with(join(b.difference(&a).collect()));
+    let best = ratio(&shared, &first)
+        .max(ratio(&shared, &second))
+        .max(ratio(&first, &second));
+    // A subtitle left out is not the same as nothing left out.
+    if first == second {
+        best
+    } else {
+        best.min(0.95)
+    }
+}
+
+/// How like two people are: the same family name, and given names that don't contradict.
+pub(super) fn person(a: &Author, b: &Author) -> f32 {
+    let (family_a, family_b) = (clean::folded(&a.family), clean::folded(&b.family));
+    let family = if a.family == b.family {
+        1.0
+    } else if family_a.is_empty() || family_b.is_empty() {
+        0.0
+    } else if family_a == family_b {
+        1.0
+    } else if last_word(&family_a) == last_word(&family_b) {
+        // `van der Maaten` and `Maaten`.
+        0.9
+    } else {
+        let family = ratio(&family_a, &family_b);
+        if family < 0.8 { 0.0 } else { family }
+    };
+    let initial = |it: &Author| {
+        clean::folded(it.given.as_deref().unwrap_or_default())
+            .chars()
+            .next()
+    };
+    match (initial(a), initial(b)) {
+        (Some(a), Some(b)) if a != b => family * 0.5,
+        _ => family,
+    }
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(' ').next().unwrap_or(text)
+}
+
+/// Whether one list names someone whom the other, as far as it goes, does not.
+pub(super) fn authors_differ(a: &[Author], b: &[Author]) -> bool {
+    if a.is_empty() || b.is_empty() {
+        return false;
+    }
+    let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let stops_early = few.len() < many.len() && few.len() > 6 || few.len() == 1 && many.len() > 2;
+    let in_order = few.iter().zip(many).all(|(a, b)| person(a, b) >= 0.85);
+    !in_order || (few.len() != many.len() && !stops_early)
+}
+
+/// The family names, for a message.
+pub(super) fn shown(authors: &[Author]) -> String {
+    let names: Vec<&str> = authors
+        .iter()
+        .take(10)
+        .map(|it| it.family.as_str())
+        .collect();
+    let more = if authors.len() > 10 {
+        format!(" and {} more", authors.len() - 10)
+    } else {
+        String::new()
+    };
+    format!("{}{more}", names.join(", "))
+}
+
+/// How like two venues are; an abbreviation and its long form are the same.
+pub(super) fn venues(a: &str, b: &str) -> f32 {
+    if clean::folded(a) == clean::folded(b) {
+        return 1.0;
+    }
+    let words = |it: &str| {
+        cut_words(it)
+            .into_iter()
+            .filter(|it| !SMALL.contains(&it.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let (a, b) = (words(a), words(b));
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    if abbreviates(&a, &b) || abbreviates(&b, &a) {
+        return 1.0;
+    }
+    let plain = ratio(&a.join(" "), &b.join(" "));
+    plain
+        .max(ratio(&sorted(&a), &sorted(&b)))
+        .max(by_shared_words(&a, &b))
+}
+
+/// `Proc Natl Acad Sci` of `Proceedings National Academy Sciences`; `pnas` of the same.
+fn abbreviates(short: &[String], long: &[String]) -> bool {
+    if let [one] = short {
+        let initials: String = long.iter().filter_map(|it| it.chars().next()).collect();
+        if one.len() > 1 && *one == initials {
+            return true;
+        }
+        // `neurips` in `advances in neural information processing systems neurips`.
+        return one.len() > 3 && long.len() > 2 && long.last() == Some(one);
+    }
+    // Words are left out of abbreviations, but none is put in.
+    let mut long = long.iter();
+    short.len() > 1
+        && short
+            .iter()
+            .all(|word| long.any(|it| starts_or_contracts(word, it)))
+}
+
+/// `sci` of `sciences`; `natl` of `national`: the same start, and the last letter within.
+fn starts_or_contracts(short: &str, long: &str) -> bool {
+    if long.starts_with(short) {
+        return true;
+    }
+    let mut rest = long.chars();
+    let shares_start = short
+        .chars()
+        .zip(long.chars())
+        .take_while(|(a, b)| a == b)
+        .count()
+        >= 2;
+    shares_start && short.chars().all(|letter| rest.any(|it| it == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn venues_and_their_abbreviations() {
+        assert!(
+            venues(
+                "Proc. Natl. Acad. Sci.",
+                "Proceedings of the National Academy of Sciences"
+            ) >= 1.0
+        );
+        assert!(venues("PNAS", "Proceedings of the National Academy of Sciences") >= 1.0);
+        assert!(venues("Nature", "Nature Communications") < 0.85);
+        assert!(venues("Science", "Cell") < 0.5);
+    }
+
+    #[test]
+    fn titles_by_the_best_of_three() {
+        assert!(titles("Attention is all you need", "Attention Is All You Need.") >= 1.0);
+        assert!(titles("all you need is attention", "Attention is all you need") >= 1.0);
+        assert!(
+            titles(
+                "BERT: pre-training of deep bidirectional transformers",
+                "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
+            ) >= 0.9
+        );
+        assert!(titles("Deep learning", "Deep learning for molecules") < 0.8);
+    }
+}

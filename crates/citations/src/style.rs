@@ -1,0 +1,182 @@
+//! Citation styles: by the name a user gives, or from a user's own `.csl` file.
+
+use std::{fmt, sync::Arc};
+
+use citationberg::{IndependentStyle, LocaleCode, StyleClass};
+use hayagriva::archive::ArchivedStyle;
+use thiserror::Error;
+
+use crate::{style_guard, style_repair};
+
+/// A citation style, ready to format with.
+#[derive(Clone)]
+pub struct Style {
+    name: String,
+    csl: Arc<IndependentStyle>,
+}
+
+/// A style that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no style is called {given:?}{}; `ieee`, `apa`, `mla`, `chicago`, `harvard`, `nature`, `vancouver`, `acm` and `ama` are among those there are", hint(.nearest.as_deref()))]
+pub struct UnknownStyle {
+    /// What was asked for, cut short.
+    pub given: String,
+    /// The known name most like it.
+    pub nearest: Option<String>,
+}
+
+/// Why a `.csl` file can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StyleError {
+    /// It is larger than any style.
+    #[error(
+        "the style is {bytes} bytes long, and {most} are the most; give a style file as the style repository has it"
+    )]
+    TooLong {
+        /// Its size.
+        bytes: usize,
+        /// The most that is taken.
+        most: usize,
+    },
+    /// It is no style.
+    #[error("the file is no citation style: {0}; give an independent `.csl` file")]
+    Unreadable(String),
+    /// It is the kind of style that only names another.
+    #[error("the style only points at another one, {parent}; give that one")]
+    Dependent {
+        /// The style it points at.
+        parent: String,
+    },
+    /// It would run for ever, or for too long.
+    #[error("the style can't be run: {0}")]
+    Unsafe(String),
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest
+        .map(|it| format!(", did you mean `{it}`?"))
+        .unwrap_or_default()
+}
+
+/// Short names and what they stand for.
+const SHORT: &[(&str, &str)] = &[
+    ("ieee", "ieee"),
+    ("apa", "apa"),
+    ("mla", "mla"),
+    ("chicago", "chicago-author-date"),
+    ("chicago-notes", "chicago-notes"),
+    ("harvard", "harvard-cite-them-right"),
+    ("nature", "nature"),
+    ("vancouver", "vancouver"),
+    ("acm", "association-for-computing-machinery"),
+    ("ama", "american-medical-association"),
+    ("acs", "american-chemical-society"),
+    ("aps", "american-physics-society"),
+    ("aip", "american-institute-of-physics"),
+    ("asa", "american-sociological-association"),
+    ("apsa", "american-political-science-association"),
+    ("asce", "american-society-of-civil-engineers"),
+    ("asme", "american-society-of-mechanical-engineers"),
+    ("agu", "american-geophysical-union"),
+    ("cse", "cse-name-year"),
+    ("lncs", "springer-lecture-notes-in-computer-science"),
+    ("mdpi", "multidisciplinary-digital-publishing-institute"),
+    ("mhra", "modern-humanities-research-association"),
+    ("lancet", "the-lancet"),
+    ("rsc", "royal-society-of-chemistry"),
+    ("turabian", "turabian-author-date"),
+    ("iso-690", "iso-690-author-date"),
+    ("abnt", "associacao-brasileira-de-normas-tecnicas"),
+    ("gost", "gost-r-705-2008-numeric"),
+    ("gb-7714", "gb-7714-2015-numeric"),
+];
+
+impl Style {
+    /// The style of a name, whatever its case: a short name or the full one of the repository.
+    pub fn named(name: &str) -> Result<Self, UnknownStyle> {
+        let wanted = name.trim().to_lowercase().replace([' ', '_'], "-");
+        let full = SHORT
+            .iter()
+            .find(|it| it.0 == wanted)
+            .map_or(wanted.as_str(), |it| it.1);
+        let unknown = || UnknownStyle {
+            given: deliberate_core::cut_to_chars(name, 60),
+            nearest: deliberate_core::nearest(&wanted, Self::names()),
+        };
+        let archived = ArchivedStyle::by_name(full).ok_or_else(unknown)?;
+        match archived.get() {
+            citationberg::Style::Independent(csl) if csl.bibliography.is_some() => {
+                Ok(Self::of(wanted.clone(), csl))
+            }
+            _ => Err(unknown()),
+        }
+    }
+
+    fn of(name: String, mut csl: IndependentStyle) -> Self {
+        // The guide of Cite Them Right is British; its style leaves the language open.
+        let is_british = csl.info.id.ends_with("/harvard-cite-them-right");
+        if is_british && csl.default_locale.is_none() {
+            csl.default_locale = Some(LocaleCode("en-GB".to_owned()));
+        }
+        style_repair::repair(&mut csl);
+        Self {
+            name,
+            csl: Arc::new(csl),
+        }
+    }
+
+    /// Every name there is, the short ones first.
+    pub fn names() -> Vec<&'static str> {
+        let mut names: Vec<&str> = SHORT.iter().map(|it| it.0).collect();
+        // That one is for the marks in the text alone; it has no bibliography.
+        let whole = ArchivedStyle::all()
+            .iter()
+            .filter(|it| **it != ArchivedStyle::Alphanumeric);
+        for style in whole {
+            names.extend(
+                style
+                    .names()
+                    .iter()
+                    .filter(|it| !SHORT.iter().any(|short| short.0 == **it)),
+            );
+        }
+        names
+    }
+
+    /// A user's own style, in the XML of the Citation Style Language.
+    pub fn from_csl_xml(xml: &str) -> Result<Self, StyleError> {
+        style_guard::check(xml)?;
+        let read = citationberg::Style::from_xml(xml).map_err(|err| {
+            StyleError::Unreadable(deliberate_core::cut_to_chars(&err.to_string(), 200))
+        })?;
+        let name = read.info().title.value.clone();
+        match read {
+            citationberg::Style::Independent(csl) => Ok(Self::of(name, csl)),
+            citationberg::Style::Dependent(style) => Err(StyleError::Dependent {
+                parent: style.parent_link.href,
+            }),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it cites in footnotes rather than in the text.
+    pub fn is_notes(&self) -> bool {
+        self.csl.settings.class == StyleClass::Note
+    }
+
+    pub(crate) fn csl(&self) -> &IndependentStyle {
+        &self.csl
+    }
+}
+
+impl fmt::Debug for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Style")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

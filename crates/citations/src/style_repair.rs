@@ -1,0 +1,42 @@
+//! Styles as the processor can run them. A list of names that says how to label the names but
+//! not how to print them, it takes for empty and leaves the authors out; such a list is given
+//! the plain way to print names, which is what the language says is meant.
+
+use citationberg::{IndependentStyle, LayoutRenderingElement, Name, NamesChild};
+
+pub(crate) fn repair(style: &mut IndependentStyle) {
+    all(&mut style.citation.layout.elements);
+    if let Some(bibliography) = &mut style.bibliography {
+        all(&mut bibliography.layout.elements);
+    }
+    for each in &mut style.macros {
+        all(&mut each.children);
+    }
+}
+
+fn all(elements: &mut [LayoutRenderingElement]) {
+    for element in elements {
+        match element {
+            LayoutRenderingElement::Names(names) => {
+                let says_how = names
+                    .children
+                    .iter()
+                    .any(|it| matches!(it, NamesChild::Name(_)));
+                if !names.children.is_empty() && !says_how {
+                    names.children.insert(0, NamesChild::Name(Name::default()));
+                }
+            }
+            LayoutRenderingElement::Group(group) => all(&mut group.children),
+            LayoutRenderingElement::Choose(choose) => {
+                all(&mut choose.if_.children);
+                for branch in &mut choose.else_if {
+                    all(&mut branch.children);
+                }
+                if let Some(branch) = &mut choose.otherwise {
+                    all(&mut branch.children);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! BibTeX, as BibTeX, Biber and the reference managers take it.
+
+use std::fmt::Write as _;
+
+use deliberate_core::{Article, Author, WorkKind};
+
+use super::{authors, capitals, page_range};
+use crate::{Entry, clean, key};
+
+/// BibTeX's own names of the months; they are written without braces.
+pub(crate) const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// The entries as BibTeX.
+pub fn to_bibtex(entries: &[Entry<'_>]) -> String {
+    let keys = key::keys_for(entries);
+    let written: Vec<String> = entries
+        .iter()
+        .zip(&keys)
+        .map(|(entry, key)| one(key, entry.article))
+        .collect();
+    written.join("\n")
+}
+
+fn one(key: &str, article: &Article) -> String {
+    let mut out = format!("@{}{{{key},\n", entry_type(article.kind));
+    for (name, value) in fields(article) {
+        let _ = writeln!(out, "  {name} = {value},");
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn entry_type(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::JournalArticle => "article",
+        WorkKind::ConferencePaper => "inproceedings",
+        WorkKind::Book => "book",
+        WorkKind::Chapter => "incollection",
+        WorkKind::Thesis => "phdthesis",
+        WorkKind::Report => "techreport",
+        WorkKind::Dataset => "dataset",
+        WorkKind::Software => "software",
+        WorkKind::WebPage => "online",
+        WorkKind::Preprint | WorkKind::Document | WorkKind::Unknown => "misc",
+    }
+}
+
+/// Where the venue goes: the journal, the book it is in, the series it belongs to.
+fn venue_field(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::JournalArticle => "journal",
+        WorkKind::ConferencePaper | WorkKind::Chapter => "booktitle",
+        WorkKind::Book | WorkKind::Report => "series",
+        _ => "howpublished",
+    }
+}
+
+fn publisher_field(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::Thesis => "school",
+        WorkKind::Report => "institution",
+        _ => "publisher",
+    }
+}
+
+fn fields(article: &Article) -> Vec<(&'static str, String)> {
+    let text = |it: Option<&String>| clean::of(it).map(|it| braced(&escaped(&it)));
+    let month = article.date.and_then(|it| it.month);
+    let month = month
+        .and_then(|it| MONTHS.get(usize::from(it).checked_sub(1)?))
+        .map(|it| (*it).to_owned());
+    // The kinds that share `@misc`.
+    let subtype = matches!(article.kind, WorkKind::Preprint | WorkKind::Document)
+        .then(|| braced(article.kind.as_str()));
+    let arxiv = article.arxiv_id.as_ref();
+    let keywords: Vec<String> = article
+        .keywords
+        .iter()
+        .filter_map(|it| clean::some_line(&it.replace([',', ';'], " ")))
+        .collect();
+    let all = [
+        (
+            "title",
+            clean::some_line(&article.title).map(|it| braced(&title(&it))),
+        ),
+        ("author", some_names(article)),
+        (venue_field(article.kind), text(article.venue.as_ref())),
+        (
+            publisher_field(article.kind),
+            text(article.publisher.as_ref()),
+        ),
+        ("year", article.date.map(|it| braced(&it.year.to_string()))),
+        ("month", month),
+        (
+            "day",
+            article
+                .date
+                .and_then(|it| it.day)
+                .map(|it| braced(&it.to_string())),
+        ),
+        ("volume", text(article.volume.as_ref())),
+        ("number", text(article.issue.as_ref())),
+        (
+            "pages",
+            clean::of(article.pages.as_ref()).map(|it| braced(&pages(&it))),
+        ),
+        ("issn", text(article.issn.as_ref())),
+        ("isbn", text(article.isbn.as_ref())),
+        // Addresses are taken as they are by every style, escapes and all.
+        (
+            "doi",
+            article
+                .doi
+                .as_ref()
+                .map(|it| braced(&verbatim(it.as_str()))),
+        ),
+        ("eprint", arxiv.map(|it| braced(it.as_str()))),
+        ("archivePrefix", arxiv.map(|_| braced("arXiv"))),
+        ("pmid", text(article.pmid.as_ref())),
+        ("pmcid", text(article.pmcid.as_ref())),
+        (
+            "url",
+            clean::of(article.url.as_ref()).map(|it| braced(&verbatim(&it))),
+        ),
+        ("language", text(article.language.as_ref())),
+        ("entrysubtype", subtype),
+        (
+            "keywords",
+            Some(keywords.join(", "))
+                .filter(|it| !it.is_empty())
+                .map(|it| braced(&escaped(&it))),
+        ),
+        ("abstract", text(article.summary.as_ref())),
+    ];
+    all.into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+fn braced(text: &str) -> String {
+    format!("{{{text}}}")
+}
+
+fn title(title: &str) -> String {
+    let piece = |(word, protected): (String, bool)| {
+        if protected {
+            braced(&escaped(&word))
+        } else {
+            escaped(&word)
+        }
+    };
+    capitals::pieces(title)
+        .into_iter()
+        .map(piece)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn pages(pages: &str) -> String {
+    match page_range(pages) {
+        Some((first, last)) => format!("{first}--{last}"),
+        None => escaped(pages),
+    }
+}
+
+fn some_names(article: &Article) -> Option<String> {
+    let names: Vec<String> = authors(article).map(|it| name(&it)).collect();
+    (!names.is_empty()).then(|| braced(&names.join(" and ")))
+}
+
+/// `Family, Given`; braces keep an organisation, or a part with a comma or an "and", in one piece.
+fn name(author: &Author) -> String {
+    let part = |text: &str| {
+        let lower = text.to_lowercase();
+        let splits =
+            lower.contains(',') || lower.split(' ').any(|it| it == "and" || it == "others");
+        if splits {
+            braced(&escaped(text))
+        } else {
+            escaped(text)
+        }
+    };
+    match &author.given {
+        _ if author.organisation => braced(&escaped(&author.family)),
+        Some(given) => format!("{}, {}", part(&author.family), part(given)),
+        None if author.family.contains(' ') => braced(&escaped(&author.family)),
+        None => part(&author.family),
+    }
+}
+
+/// Text with what LaTeX takes for a command escaped. Letters with accents stay as they are.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut before = None;
+    for it in text.chars() {
+        // Two of these in a row are a dash or a quotation mark to LaTeX.
+        if matches!(it, '-' | '`' | '\'') && before == Some(it) {
+            out.push_str("{}");
+        }
+        match it {
+            '&' | '%' | '$' | '#' | '_' => {
+                out.push('\\');
+                out.push(it);
+            }
+            // An escaped brace still counts for BibTeX, and one alone would end the field.
+            '{' => out.push_str("{\\textbraceleft}"),
+            '}' => out.push_str("{\\textbraceright}"),
+            '~' => out.push_str("{\\textasciitilde}"),
+            '^' => out.push_str("{\\textasciicircum}"),
+            '\\' => out.push_str("{\\textbackslash}"),
+            _ => out.push(it),
+        }
+        before = Some(it);
+    }
+    out
+}
+
+/// An address: only braces, backslashes and spaces could do harm, and those have their codes.
+fn verbatim(text: &str) -> String {
+    let code = |it: char| match it {
+        '{' => "%7B".to_owned(),
+        '}' => "%7D".to_owned(),
+        '\\' => "%5C".to_owned(),
+        ' ' => "%20".to_owned(),
+        _ => it.to_string(),
+    };
+    text.chars().map(code).collect()
+}

@@ -1,0 +1,78 @@
+//! CSL-JSON, as Zotero and pandoc take it.
+
+use deliberate_core::{Article, Author};
+use serde_json::{Map, Value, json};
+
+use super::authors;
+use crate::{Entry, clean, csl_item, key};
+
+/// The entries as CSL-JSON.
+pub fn to_csl_json(entries: &[Entry<'_>]) -> String {
+    let keys = key::keys_for(entries);
+    let items: Vec<Value> = entries
+        .iter()
+        .zip(&keys)
+        .map(|(entry, key)| item(key, entry.article))
+        .collect();
+    format!("{:#}\n", Value::Array(items))
+}
+
+fn item(key: &str, article: &Article) -> Value {
+    let mut fields = Map::new();
+    fields.insert("id".to_owned(), key.into());
+    fields.insert("type".to_owned(), csl_item::csl_type(article).into());
+    for (name, value) in csl_item::text_fields(article) {
+        fields.insert(name.to_owned(), value.into());
+    }
+    let names: Vec<Value> = authors(article).map(|it| name(&it)).collect();
+    if !names.is_empty() {
+        fields.insert("author".to_owned(), names.into());
+    }
+    if let Some(date) = article.date {
+        fields.insert(
+            "issued".to_owned(),
+            json!({"date-parts": [csl_item::date_parts(date)]}),
+        );
+    }
+    let keywords: Vec<String> = article
+        .keywords
+        .iter()
+        .filter_map(|it| clean::some_line(&it.replace([',', ';'], " ")))
+        .collect();
+    if !keywords.is_empty() {
+        fields.insert("keyword".to_owned(), keywords.join(", ").into());
+    }
+    if let Some(text) = clean::of(article.summary.as_ref()) {
+        fields.insert("abstract".to_owned(), text.into());
+    }
+    Value::Object(fields)
+}
+
+fn name(author: &Author) -> Value {
+    if author.organisation {
+        return json!({"literal": author.family});
+    }
+    let mut name = Map::new();
+    match particle(&author.family) {
+        Some((particle, family)) => {
+            name.insert("non-dropping-particle".to_owned(), particle.into());
+            name.insert("family".to_owned(), family.into());
+        }
+        None => {
+            name.insert("family".to_owned(), author.family.as_str().into());
+        }
+    }
+    if let Some(given) = &author.given {
+        name.insert("given".to_owned(), given.as_str().into());
+    }
+    Value::Object(name)
+}
+
+/// `van der` and `Maaten`: the words in front that start small.
+fn particle(family: &str) -> Option<(&str, &str)> {
+    let words = family.match_indices(' ').map(|it| it.0);
+    let starts_small = |it: &str| it.starts_with(char::is_lowercase);
+    let rest_is_large = |at: &usize| family.get(at + 1..).is_some_and(|it| !starts_small(it));
+    let at = words.into_iter().find(rest_is_large)?;
+    starts_small(family).then_some((family.get(..at)?, family.get(at + 1..)?))
+}

@@ -1,0 +1,65 @@
+//! Records as bibliography files. Values lose their control characters and line breaks before
+//! anything else, so none can end a field, a line or a record.
+
+mod bibtex;
+mod capitals;
+mod csl_json;
+mod csv;
+mod endnote;
+mod ris;
+
+pub(crate) use bibtex::MONTHS;
+pub use bibtex::to_bibtex;
+pub use csl_json::to_csl_json;
+pub use csv::to_csv;
+pub use endnote::to_endnote;
+pub use ris::to_ris;
+
+use deliberate_core::{Article, Author};
+
+use crate::clean;
+
+/// Pages as a first and a last one, if that is what they are: `12-34`, `S1–S9`.
+fn page_range(pages: &str) -> Option<(String, String)> {
+    let is_dash = |it: char| matches!(it, '-' | '‐' | '‑' | '–' | '—');
+    let mut parts = pages
+        .split(is_dash)
+        .map(str::trim)
+        .filter(|it| !it.is_empty());
+    let (first, last) = (parts.next()?, parts.next()?);
+    let plain = |it: &str| {
+        it.chars()
+            .all(|it| it.is_ascii_alphanumeric() || it == '.' || it == ':')
+    };
+    let is_range = parts.next().is_none() && plain(first) && plain(last);
+    is_range.then(|| (first.to_owned(), last.to_owned()))
+}
+
+/// Authors whose name has something in it, cleaned.
+fn authors(article: &Article) -> impl Iterator<Item = Author> {
+    article.authors.iter().filter_map(|author| {
+        Some(Author {
+            family: clean::some_line(&author.family)?,
+            given: clean::of(author.given.as_ref()),
+            organisation: author.organisation,
+            orcid: None,
+        })
+    })
+}
+
+/// `Family, Given` for formats in which a comma parts the two. `EndNote` and those that read its
+/// formats take a name that ends in a comma for that of an organisation.
+fn comma_name(author: &Author) -> String {
+    let plain = |it: &str| clean::line(&it.replace(',', " "));
+    if author.organisation {
+        return format!("{},", author.family.trim_end_matches([',', ' ']));
+    }
+    match &author.given {
+        Some(given) => format!(
+            "{}, {}",
+            plain(&author.family),
+            clean::line(given.trim_matches([',', ' ']))
+        ),
+        None => plain(&author.family),
+    }
+}

@@ -1,0 +1,99 @@
+//! RIS, one tag a line.
+
+use std::fmt::Write as _;
+
+use deliberate_core::{Article, PartialDate, WorkKind};
+
+use super::{authors, comma_name, page_range};
+use crate::{Entry, clean, key};
+
+/// The entries as RIS.
+pub fn to_ris(entries: &[Entry<'_>]) -> String {
+    let keys = key::keys_for(entries);
+    let mut out = String::new();
+    for (entry, key) in entries.iter().zip(&keys) {
+        for (tag, value) in lines(key, entry.article) {
+            let _ = write!(out, "{tag}  - {value}\r\n");
+        }
+        out.push_str("ER  - \r\n\r\n");
+    }
+    out
+}
+
+/// The type of reference. RIS has none for preprints and documents; `M3` tells those apart.
+fn reference_type(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::JournalArticle => "JOUR",
+        WorkKind::ConferencePaper => "CONF",
+        WorkKind::Preprint => "UNPB",
+        WorkKind::Book => "BOOK",
+        WorkKind::Chapter => "CHAP",
+        WorkKind::Thesis => "THES",
+        WorkKind::Report => "RPRT",
+        WorkKind::Dataset => "DATA",
+        WorkKind::Software => "COMP",
+        WorkKind::WebPage => "ELEC",
+        WorkKind::Document | WorkKind::Unknown => "GEN",
+    }
+}
+
+fn lines(key: &str, article: &Article) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("TY", reference_type(article.kind).to_owned()),
+        ("ID", key.to_owned()),
+    ];
+    let mut put = |tag, value: Option<String>| {
+        if let Some(value) = value {
+            lines.push((tag, value));
+        }
+    };
+    for author in authors(article) {
+        put("AU", Some(comma_name(&author)));
+    }
+    put("TI", clean::some_line(&article.title));
+    put("T2", clean::of(article.venue.as_ref()));
+    put("PB", clean::of(article.publisher.as_ref()));
+    put("PY", article.year().map(|it| it.to_string()));
+    put("DA", article.date.filter(|it| it.month.is_some()).map(date));
+    put("VL", clean::of(article.volume.as_ref()));
+    put("IS", clean::of(article.issue.as_ref()));
+    let pages = clean::of(article.pages.as_ref());
+    match pages.as_deref().and_then(page_range) {
+        Some((first, last)) => {
+            put("SP", Some(first));
+            put("EP", Some(last));
+        }
+        None => put("SP", pages),
+    }
+    let number = clean::of(article.issn.as_ref()).or_else(|| clean::of(article.isbn.as_ref()));
+    put("SN", number);
+    put("DO", article.doi.as_ref().map(ToString::to_string));
+    put(
+        "AN",
+        article.arxiv_id.as_ref().map(|it| format!("arXiv:{it}")),
+    );
+    put("UR", clean::of(article.url.as_ref()));
+    put("L1", clean::of(article.pdf_url.as_ref()));
+    put("LA", clean::of(article.language.as_ref()));
+    let subtype = matches!(article.kind, WorkKind::Preprint | WorkKind::Document);
+    put("M3", subtype.then(|| article.kind.as_str().to_owned()));
+    put(
+        "N1",
+        clean::of(article.pmid.as_ref()).map(|it| format!("PMID: {it}")),
+    );
+    put(
+        "N1",
+        clean::of(article.pmcid.as_ref()).map(|it| format!("PMCID: {it}")),
+    );
+    for keyword in &article.keywords {
+        put("KW", clean::some_line(keyword));
+    }
+    put("AB", clean::of(article.summary.as_ref()));
+    lines
+}
+
+/// `2024/05/17/`: parts that are not known stay empty, and the slashes stay.
+fn date(date: PartialDate) -> String {
+    let part = |it: Option<u8>| it.map(|it| format!("{it:02}")).unwrap_or_default();
+    format!("{}/{}/{}/", date.year, part(date.month), part(date.day))
+}

@@ -1,0 +1,52 @@
+//! Citation keys.
+
+use deliberate_citations::{Entry, key_for, keys_for};
+use deliberate_core::{Article, Author};
+
+use crate::given;
+
+#[test]
+fn keys_say_who_when_and_what() {
+    assert_eq!(key_for(&given::journal()), "lecun2015deep");
+    assert_eq!(key_for(&given::thesis()), "shannon1940symbolic");
+    assert_eq!(key_for(&given::chapter()), "vandermaaten2009visualizing");
+    assert_eq!(key_for(&given::without_year()), "lecunnotes");
+    let accents = Article {
+        authors: vec![Author::person("Łukasz-Müller", "Jan")],
+        title: "Über die Größe".to_owned(),
+        ..Article::default()
+    };
+    assert_eq!(key_for(&accents), "lukaszmulleruber");
+    let none_of_it = Article {
+        authors: vec![Author::person("王", "小明")],
+        title: "深度学习".to_owned(),
+        date: given::year(2020),
+        ..Article::default()
+    };
+    assert_eq!(key_for(&none_of_it), "ref2020");
+    assert_eq!(key_for(&Article::default()), "ref");
+}
+
+#[test]
+fn equal_keys_get_letters_and_run_into_no_other() {
+    let work = given::journal();
+    let entry = |key| Entry {
+        key,
+        article: &work,
+    };
+    let keys = keys_for(&[
+        entry(None),
+        entry(None),
+        entry(Some("lecun2015deepa")),
+        entry(Some("my{key},\n")),
+    ]);
+    assert_eq!(
+        keys,
+        [
+            "lecun2015deepb",
+            "lecun2015deepc",
+            "lecun2015deepa",
+            "mykey"
+        ]
+    );
+}

@@ -1,0 +1,203 @@
+//! Whether two records are the same work, and putting them together.
+
+use deliberate_citations::same::{Verdict, decide, likeness};
+use deliberate_citations::{MergeKey, merge, merge_key, read_reference, same_work};
+use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
+
+use crate::given;
+
+#[test]
+fn a_reference_finds_its_work_among_others() {
+    let reference = read_reference(
+        "LeCun Y, Bengio Y, Hinton G. Deep learning. Nature. 2015;521(7553):436-444.",
+    );
+    let decision = decide(
+        &reference,
+        [&given::conference(), &given::journal(), &given::preprint()],
+    );
+    assert_eq!((decision.verdict, decision.best), (Verdict::Same, Some(1)));
+    assert_eq!(decision.likeness.differs, []);
+}
+
+#[test]
+fn what_differs_is_told() {
+    let wrong = Article {
+        date: given::year(2012),
+        pages: Some("1-9".to_owned()),
+        doi: Doi::parse("10.1000/x"),
+        ..given::journal()
+    };
+    let likeness = likeness(&wrong, &given::journal());
+    let fields: Vec<&str> = likeness
+        .differs
+        .iter()
+        .map(|it| it.field.as_str())
+        .collect();
+    assert_eq!(fields, ["year", "pages", "doi"]);
+    assert!((likeness.score - 0.85).abs() < 1e-5, "{}", likeness.score);
+    let invented = Article {
+        authors: given::people(&[("LeCun", "Yann"), ("Nobody", "N."), ("Hinton", "Geoffrey")]),
+        ..given::journal()
+    };
+    assert_eq!(
+        self::likeness(&invented, &given::journal()).differs[0].field,
+        "authors"
+    );
+}
+
+#[test]
+fn the_weights_are_those_documented() {
+    let same = given::journal();
+    let score = |other: &Article| likeness(&same, other).score;
+    assert!((score(&same) - 1.0).abs() < 1e-5);
+    let a_year_off = Article {
+        date: given::year(2016),
+        ..same.clone()
+    };
+    assert!((score(&a_year_off) - (1.0 - 0.15 * 0.2)).abs() < 1e-5);
+    let two_years_off = Article {
+        date: given::year(2013),
+        ..same.clone()
+    };
+    assert!((score(&two_years_off) - (1.0 - 0.15 * 0.6)).abs() < 1e-5);
+    // What is missing takes no part.
+    let title_only = Article {
+        title: same.title.clone(),
+        ..Article::default()
+    };
+    assert!((score(&title_only) - 1.0).abs() < 1e-5);
+    let other_title = Article {
+        title: "Shallow puddles".to_owned(),
+        ..same.clone()
+    };
+    assert!(score(&other_title).abs() < 1e-5);
+    // Without a title nothing is more than doubtful.
+    let untitled = Article {
+        title: String::new(),
+        ..same.clone()
+    };
+    assert_eq!(decide(&untitled, [&same]).verdict, Verdict::Doubtful);
+}
+
+#[test]
+fn probably_needs_to_be_ahead() {
+    let given = Article {
+        title: "A study of the growth of grass".to_owned(),
+        authors: given::people(&[("Green", "A.")]),
+        date: given::year(2010),
+        ..Article::default()
+    };
+    let near = Article {
+        authors: given::people(&[("Brown", "B.")]),
+        ..given.clone()
+    };
+    let alone = decide(&given, [&near]);
+    assert_eq!(alone.verdict, Verdict::Probably, "{alone:?}");
+    let contested = decide(
+        &given,
+        [
+            &near,
+            &Article {
+                date: self::given::year(2011),
+                ..near.clone()
+            },
+        ],
+    );
+    assert_eq!(contested.verdict, Verdict::Doubtful, "{contested:?}");
+    let none = decide(&given, []);
+    assert_eq!((none.verdict, none.best), (Verdict::Different, None));
+}
+
+#[test]
+fn a_preprint_and_its_paper_are_one_work() {
+    let arxiv = Article {
+        doi: Doi::parse("10.48550/arXiv.1706.03762"),
+        arxiv_id: None,
+        sources: vec!["datacite".to_owned()],
+        ..given::preprint()
+    };
+    assert!(same_work(&arxiv, &given::preprint()));
+    assert_eq!(
+        merge_key(&arxiv),
+        ArxivId::parse("1706.03762").map(MergeKey::Arxiv)
+    );
+    let paper = Article {
+        kind: WorkKind::ConferencePaper,
+        venue: Some("Advances in Neural Information Processing Systems".to_owned()),
+        pages: Some("5998-6008".to_owned()),
+        doi: Doi::parse("10.5555/3295222.3295349"),
+        arxiv_id: None,
+        date: PartialDate::new(2018, None, None),
+        title: "Attention Is All You Need".to_owned(),
+        retracted: Some(false),
+        citation_count: Some(5),
+        sources: vec!["crossref".to_owned()],
+        ..given::preprint()
+    };
+    assert!(same_work(&arxiv, &paper));
+    let mut merged = Article {
+        citation_count: Some(9),
+        ..arxiv
+    };
+    merge(&mut merged, &paper);
+    assert_eq!(merged.kind, WorkKind::ConferencePaper);
+    assert_eq!(merged.doi, paper.doi);
+    assert_eq!(merged.year(), Some(2018));
+    assert_eq!(merged.citation_count, Some(9));
+    assert_eq!(merged.sources, ["datacite", "crossref"]);
+    assert_eq!(merged.retracted, Some(false));
+    merge(
+        &mut merged,
+        &Article {
+            retracted: Some(true),
+            ..Article::default()
+        },
+    );
+    assert_eq!(merged.retracted, Some(true));
+}
+
+#[test]
+fn two_editorials_of_one_journal_are_two_works() {
+    let editorial = |doi: &str| Article {
+        title: "Editorial".to_owned(),
+        authors: given::people(&[("Doe", "J.")]),
+        doi: Doi::parse(doi),
+        ..Article::default()
+    };
+    assert!(!same_work(&editorial("10.1000/1"), &editorial("10.1000/2")));
+    assert!(same_work(&editorial("10.1000/1"), &editorial("10.1000/1")));
+    assert!(!same_work(&Article::default(), &Article::default()));
+    let nobodys = Article {
+        title: "Editorial".to_owned(),
+        ..Article::default()
+    };
+    assert!(!same_work(&nobodys, &nobodys));
+}
+
+#[test]
+fn merging_keeps_what_is_more_complete() {
+    let mut into = Article {
+        authors: vec![Author::person("Doe", "J.")],
+        title: "Short".to_owned(),
+        date: given::year(2020),
+        keywords: vec!["AI".to_owned()],
+        ..Article::default()
+    };
+    let other = Article {
+        authors: vec![Author {
+            orcid: Some("0000".to_owned()),
+            ..Author::person("Doe", "Jane")
+        }],
+        title: "Short: and long".to_owned(),
+        date: PartialDate::new(2020, Some(3), None),
+        summary: Some("Words.".to_owned()),
+        keywords: vec!["ai".to_owned(), "ml".to_owned()],
+        ..Article::default()
+    };
+    merge(&mut into, &other);
+    assert_eq!(into.authors, other.authors);
+    assert_eq!(into.title, "Short: and long");
+    assert_eq!(into.date, other.date);
+    assert_eq!(into.summary, other.summary);
+    assert_eq!(into.keywords, ["AI", "ml"]);
+}

@@ -1,0 +1,219 @@
+//! Citations in styles, against what the styles' manuals say.
+
+use deliberate_citations::{FormatOptions, Output, Style, format};
+
+use crate::given;
+
+fn shown(style: &str, articles: &[deliberate_core::Article], output: Output) -> String {
+    let style = Style::named(style).unwrap();
+    let options = FormatOptions {
+        output,
+        locale: None,
+    };
+    let formatted = format(&given::entries(articles), &style, &options).unwrap();
+    let lines = formatted
+        .entries
+        .iter()
+        .map(|it| format!("{} | {}", it.in_text, it.text));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_kind_of_work_in_the_common_styles() {
+    let mut all = String::new();
+    for style in [
+        "ieee",
+        "apa",
+        "mla",
+        "chicago",
+        "chicago-notes",
+        "harvard",
+        "nature",
+        "vancouver",
+        "acm",
+        "ama",
+    ] {
+        let text = shown(style, &given::every_kind(), Output::Plain);
+        all = format!("{all}## {style}\n{text}\n\n");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn lists_of_authors_are_cut_as_the_style_says() {
+    let works: Vec<_> = [1, 2, 3, 7, 21].map(given::with_many_authors).to_vec();
+    let mut all = String::new();
+    for style in ["apa", "ieee", "vancouver", "nature", "mla", "chicago"] {
+        for work in &works {
+            let text = shown(style, std::slice::from_ref(work), Output::Plain);
+            all = format!("{all}{style}: {text}\n");
+        }
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_record_without_a_year_is_flagged() {
+    let style = Style::named("apa").unwrap();
+    let works = [given::without_year(), given::journal()];
+    let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+    let flagged = formatted.entries.iter().find(|it| it.index == 0).unwrap();
+    assert!(flagged.text.contains("(date missing)"), "{}", flagged.text);
+    assert!(!flagged.text.contains("n.d."), "{}", flagged.text);
+    let fields: Vec<&str> = flagged
+        .missing
+        .iter()
+        .filter(|it| it.essential)
+        .map(|it| it.field.as_str())
+        .collect();
+    assert_eq!(fields, ["date"]);
+    let whole = formatted.entries.iter().find(|it| it.index == 1).unwrap();
+    assert_eq!(whole.missing, []);
+}
+
+#[test]
+fn every_style_names_the_author_and_the_title_of_every_work() {
+    for name in Style::names() {
+        let style = Style::named(name).unwrap();
+        let works = given::every_kind();
+        let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+        assert_eq!(formatted.entries.len(), works.len(), "{name}");
+        for entry in &formatted.entries {
+            let family = works[entry.index].authors[0]
+                .family
+                .rsplit(' ')
+                .next()
+                .unwrap()
+                .to_lowercase();
+            assert!(
+                entry.text.to_lowercase().contains(&family),
+                "{name}: {}",
+                entry.text
+            );
+            assert!(!entry.in_text.is_empty(), "{name}: {}", entry.text);
+        }
+    }
+}
+
+#[test]
+fn markdown_and_html_carry_the_marks_and_escape_the_text() {
+    let mut work = given::journal();
+    work.title = "A <script>alert('x')</script> & *stars* [link](javascript:x)".to_owned();
+    let works = [work];
+    insta::assert_snapshot!(
+        [
+            shown("apa", &works, Output::Markdown),
+            shown("apa", &works, Output::Html),
+            shown("nature", &works, Output::Html),
+            shown("apa", &works, Output::Plain),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn works_of_one_author_and_year_are_told_apart() {
+    let other = deliberate_core::Article {
+        title: "Shallow learning".to_owned(),
+        doi: None,
+        ..given::journal()
+    };
+    // The letters go by the order of the bibliography, not by that of the list.
+    let text = shown("apa", &[other, given::journal()], Output::Plain);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains("2015a). Deep"), "{text}");
+    assert!(lines[1].contains("2015b). Shallow"), "{text}");
+    assert!(lines[1].starts_with("(LeCun et al., 2015b)"), "{text}");
+}
+
+#[test]
+fn two_equal_records_stay_two_entries() {
+    let style = Style::named("ieee").unwrap();
+    let works = [given::journal(), given::journal()];
+    let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+    let cited: Vec<&str> = formatted
+        .entries
+        .iter()
+        .map(|it| it.in_text.as_str())
+        .collect();
+    assert_eq!(cited, ["[1]", "[2]"]);
+    assert_ne!(formatted.entries[0].key, formatted.entries[1].key);
+}
+
+#[test]
+fn a_locale_changes_the_words() {
+    let style = Style::named("apa").unwrap();
+    let works = [given::chapter()];
+    let in_german = |locale: &str| {
+        let options = FormatOptions {
+            output: Output::Plain,
+            locale: Some(locale.to_owned()),
+        };
+        format(&given::entries(&works), &style, &options)
+    };
+    let german = in_german("de").unwrap();
+    assert!(
+        german.entries[0].text.contains("(S. 120–145)"),
+        "{}",
+        german.entries[0].text
+    );
+    assert_eq!(german, in_german("DE_de").unwrap());
+    let refused = in_german("tlh").unwrap_err().to_string();
+    assert!(
+        refused.contains("\"tlh\"") && refused.contains("en-US"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_unknown_style_gets_the_nearest_name() {
+    let err = Style::named("chicgo").unwrap_err();
+    assert_eq!(err.nearest.as_deref(), Some("chicago"));
+    assert!(err.to_string().contains("did you mean `chicago`"), "{err}");
+    assert_eq!(Style::named("quantum soup").unwrap_err().nearest, None);
+    assert_eq!(Style::named(" IEEE ").unwrap().name(), "ieee");
+    assert!(Style::named("Chicago Notes").unwrap().is_notes());
+}
+
+#[test]
+fn too_many_works_are_refused() {
+    let style = Style::named("ieee").unwrap();
+    let works = vec![given::book(); deliberate_citations::MOST_ENTRIES + 1];
+    let err = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap_err();
+    assert!(err.to_string().contains("give fewer"), "{err}");
+}
+
+#[test]
+fn no_style_leaves_punctuation_of_nothing() {
+    const GAPS: [&str; 13] = [
+        ",)", ",.", "()", " ,", ":.", ",,", "..", "(,", ";.", "( ", " )", " .", "[]",
+    ];
+    let mut works = given::every_kind();
+    works.extend(given::other_kinds());
+    for name in Style::names() {
+        let style = Style::named(name).unwrap();
+        let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+        for entry in &formatted.entries {
+            let gap = GAPS.iter().find(|it| entry.text.contains(**it));
+            assert_eq!(gap, None, "{name}: {}", entry.text);
+        }
+    }
+}
+
+#[test]
+fn punctuation_of_the_record_itself_stays() {
+    let mut work = given::book();
+    work.title = "Wait.. what,. (a ,) .NET story".to_owned();
+    let text = shown("ieee", &[work], Output::Plain);
+    assert!(text.contains("Wait.. what,. (a ,) .NET story"), "{text}");
+}
+
+#[test]
+fn the_other_kinds_of_work() {
+    let mut all = String::new();
+    for style in ["ieee", "apa", "vancouver", "chicago"] {
+        let text = shown(style, &given::other_kinds(), Output::Plain);
+        all = format!("{all}## {style}\n{text}\n\n");
+    }
+    insta::assert_snapshot!(all);
+}

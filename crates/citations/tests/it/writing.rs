@@ -1,0 +1,83 @@
+//! Bibliography files as other programs take them.
+
+use deliberate_citations::{Entry, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
+use deliberate_core::{Article, Author, WorkKind};
+
+use crate::given;
+
+/// A work with everything in it that formats trip over.
+fn hostile() -> Article {
+    Article {
+        title:
+            "100% {of} $x_1$ & #2 ~ ^\\ \"q\" @article{evil,\n}\u{0}\u{202E} ER  - \r\nTY  - JOUR"
+                .to_owned(),
+        authors: vec![
+            Author::person("Doe, Jr", "J. and K."),
+            Author {
+                family: "Smith and Sons, Inc. }".to_owned(),
+                organisation: true,
+                ..Author::default()
+            },
+        ],
+        kind: WorkKind::Book,
+        date: given::year(2020),
+        publisher: Some("=cmd|' /C calc'!A0".to_owned()),
+        url: Some("https://example.org/a_b?c={d}&e=%20".to_owned()),
+        keywords: vec!["a, b".to_owned(), "c\nd".to_owned()],
+        ..Article::default()
+    }
+}
+
+fn all() -> Vec<Article> {
+    let mut all = given::every_kind();
+    all.push(hostile());
+    all
+}
+
+#[test]
+fn bibtex() {
+    insta::assert_snapshot!(to_bibtex(&given::entries(&all())));
+}
+
+#[test]
+fn ris() {
+    insta::assert_snapshot!(to_ris(&given::entries(&all())).replace('\r', ""));
+}
+
+#[test]
+fn endnote() {
+    insta::assert_snapshot!(to_endnote(&given::entries(&all())));
+}
+
+#[test]
+fn csl_json() {
+    let text = to_csl_json(&given::entries(&all()));
+    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn csv() {
+    insta::assert_snapshot!(to_csv(&given::entries(&all())).replace('\r', ""));
+}
+
+#[test]
+fn a_cell_that_looks_like_a_formula_is_none() {
+    for start in ["=1+1", "+1", "-1", "@SUM(A1)"] {
+        let work = Article {
+            title: start.to_owned(),
+            ..Article::default()
+        };
+        let csv = to_csv(&[Entry::from(&work)]);
+        assert!(csv.contains(&format!("\"'{start}\"")), "{csv}");
+    }
+}
+
+#[test]
+fn nothing_makes_nothing_that_breaks() {
+    assert_eq!(to_bibtex(&[]), "");
+    assert_eq!(to_ris(&[]), "");
+    assert_eq!(to_csl_json(&[]), "[]\n");
+    let work = Article::default();
+    assert_eq!(to_bibtex(&[Entry::from(&work)]), "@misc{ref,\n}\n");
+}
