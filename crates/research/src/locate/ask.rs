@@ -1,0 +1,61 @@
+//! Who is asked about a paper, under which of its names, and in which order they are believed.
+
+use std::sync::Arc;
+
+use deliberate_core::Article;
+use futures::FutureExt as _;
+
+use super::Told;
+use crate::sources::{PaperId, Source};
+
+/// Those who are believed first; others follow. Names are compared by their letters alone.
+const ORDER: &[&str] = &["crossref", "semanticscholar", "openalex", "europepmc"];
+
+/// Asks all who know the paper under some name.
+pub(super) fn all<'a>(sources: &'a [Arc<dyn Source>], article: &Article) -> Vec<Told<'a>> {
+    let mut asked: Vec<(usize, String, PaperId, &'a Arc<dyn Source>)> = Vec::new();
+    for source in sources {
+        let name = source.about().name;
+        let letters = letters_of(&name);
+        // Where arXiv's files are is known without asking.
+        if letters == "arxiv" {
+            continue;
+        }
+        if let Some(id) = name_for(&letters, article) {
+            let rank = ORDER.iter().position(|it| *it == letters);
+            asked.push((rank.unwrap_or(ORDER.len()), name, id, source));
+        }
+    }
+    asked.sort_by_key(|(rank, ..)| *rank);
+    let ask = |(_, name, id, source): (usize, String, PaperId, &'a Arc<dyn Source>)| {
+        async move { (name, source.open_pdfs(&id).await) }.boxed()
+    };
+    asked.into_iter().map(ask).collect()
+}
+
+fn letters_of(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|it| it.to_ascii_lowercase()).collect()
+}
+
+/// The name that a source knows the paper best by.
+fn name_for(source: &str, article: &Article) -> Option<PaperId> {
+    let doi = article.doi.clone().map(PaperId::Doi);
+    let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
+    let pubmed = article.pmid.clone().map(PaperId::Pubmed);
+    let pmc = article.pmcid.clone().map(PaperId::Pmc);
+    match source {
+        "crossref" => doi,
+        "semanticscholar" => {
+            let own = article.s2_id.clone().map(PaperId::SemanticScholar);
+            own.or(doi).or(arxiv).or(pubmed)
+        }
+        "openalex" => {
+            let own = article.openalex_id.clone().map(PaperId::OpenAlex);
+            own.or(doi).or(pubmed)
+        }
+        "europepmc" => pmc.or(pubmed).or(doi),
+        "pubmed" => pubmed.or(doi),
+        _ => doi.or(arxiv).or(pubmed).or(pmc),
+    }
+}

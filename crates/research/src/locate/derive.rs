@@ -1,0 +1,170 @@
+//! Places that follow from what is known of a paper: nobody need be asked.
+
+use deliberate_core::{Article, ArxivId};
+use url::Url;
+
+use super::place;
+use crate::sources::PdfPlace;
+
+/// arXiv's own file, if the paper is there.
+pub(super) fn arxiv(article: &Article, base: Option<&Url>) -> Option<PdfPlace> {
+    let by_doi = || {
+        article
+            .doi
+            .as_ref()
+            .and_then(deliberate_core::Doi::arxiv_id)
+    };
+    let by_url = || article.url.as_deref().and_then(ArxivId::parse);
+    let id = article.arxiv_id.clone().or_else(by_doi).or_else(by_url)?;
+    let url = match base {
+        Some(base) => format!("{}/{id}", base.as_str().trim_end_matches('/')),
+        None => id.pdf_url(),
+    };
+    Some(PdfPlace {
+        version: Some("submitted".to_owned()),
+        ..place(url, "arxiv")
+    })
+}
+
+/// The addresses that came with the paper: those that are open, and those nobody says so of.
+pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
+    let named = article.pdf_url.clone().or_else(|| {
+        let url = article.url.clone()?;
+        let is_pdf = read(&url)?.path().to_ascii_lowercase().ends_with(".pdf");
+        is_pdf.then_some(url)
+    });
+    let Some(url) = named else {
+        return (None, None);
+    };
+    // Crossref lists the publisher's file whether it is open or not.
+    let from_publisher_alone =
+        !article.sources.is_empty() && article.sources.iter().all(|it| it == "crossref");
+    let open = match article.open_access {
+        Some(open) => open,
+        None => !from_publisher_alone,
+    };
+    let source = article.sources.first().map_or("record", String::as_str);
+    let place = place(url, source);
+    if open {
+        (Some(place), None)
+    } else {
+        (None, Some(place))
+    }
+}
+
+/// The addresses that follow from the page or the names of a paper, where the host is one that
+/// lets everyone read.
+pub(super) fn derived(article: &Article) -> Vec<PdfPlace> {
+    let page = article.url.as_deref().and_then(read);
+    let page = page.as_ref();
+    let mut places = Vec::new();
+    places.extend(page.and_then(rxiv_page).or_else(|| rxiv_doi(article)));
+    places.extend(page.and_then(osf_page).or_else(|| osf_doi(article)));
+    places.extend(page.and_then(openreview));
+    places.extend(page.and_then(acl));
+    if let Some(id) = article.pmcid.as_deref().filter(|it| is_pmc(it)) {
+        let rendered = format!("https://europepmc.org/articles/{id}?pdf=render");
+        places.push(place(rendered, "europe_pmc"));
+        let own = format!("https://pmc.ncbi.nlm.nih.gov/articles/{id}/pdf/");
+        places.push(place(own, "pubmed_central"));
+    }
+    places
+}
+
+fn read(url: &str) -> Option<Url> {
+    let url = Url::parse(url.trim()).ok()?;
+    matches!(url.scheme(), "http" | "https").then_some(url)
+}
+
+/// The host without `www.`.
+fn host(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    host.strip_prefix("www.").unwrap_or(host)
+}
+
+/// `…/content/10.1101/2020.01.01.123456v2.abstract` leads to `….full.pdf`.
+fn rxiv_page(url: &Url) -> Option<PdfPlace> {
+    let host = host(url);
+    let server = host.strip_suffix(".org").filter(|it| is_rxiv(it))?;
+    let path = url.path().trim_end_matches('/');
+    path.starts_with("/content/").then_some(())?;
+    let endings = [".full.pdf", ".full-text", ".full", ".abstract", ".pdf"];
+    let bare = endings
+        .iter()
+        .find_map(|it| path.strip_suffix(it))
+        .unwrap_or(path);
+    let address = format!("https://www.{host}{bare}.full.pdf");
+    Some(place(address, server))
+}
+
+/// The same from the DOI, if the paper is said to be there.
+fn rxiv_doi(article: &Article) -> Option<PdfPlace> {
+    let names = article.sources.iter().chain(&article.venue);
+    let server = names.map(|it| it.to_lowercase()).find(|it| is_rxiv(it))?;
+    let doi = article.doi.as_ref()?.as_str();
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '/' | '-');
+    let ours = ["10.1101/", "10.64898/"]
+        .iter()
+        .any(|it| doi.starts_with(it));
+    (ours && doi.chars().all(plain) && !doi.contains("..")).then(|| {
+        let address = format!("https://www.{server}.org/content/{doi}.full.pdf");
+        place(address, &server)
+    })
+}
+
+fn is_rxiv(name: &str) -> bool {
+    matches!(name, "biorxiv" | "medrxiv")
+}
+
+/// `osf.io/preprints/psyarxiv/abcde` leads to `osf.io/abcde/download`.
+fn osf_page(url: &Url) -> Option<PdfPlace> {
+    (host(url) == "osf.io").then_some(())?;
+    let mut parts = url.path_segments()?.filter(|it| !it.is_empty());
+    let id = match parts.next()? {
+        "preprints" => {
+            let next = parts.next()?;
+            parts.next().unwrap_or(next)
+        }
+        id => id,
+    };
+    osf(id)
+}
+
+fn osf_doi(article: &Article) -> Option<PdfPlace> {
+    let (_, id) = article.doi.as_ref()?.as_str().split_once("/osf.io/")?;
+    osf(id)
+}
+
+fn osf(id: &str) -> Option<PdfPlace> {
+    let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let fine = (4..=12).contains(&id.len()) && id.chars().all(plain);
+    fine.then(|| place(format!("https://osf.io/{id}/download"), "osf"))
+}
+
+/// `openreview.net/forum?id=x` leads to `openreview.net/pdf?id=x`.
+fn openreview(url: &Url) -> Option<PdfPlace> {
+    (host(url) == "openreview.net" && url.path() == "/forum").then_some(())?;
+    let (_, id) = url.query_pairs().find(|(name, _)| name == "id")?;
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    let fine = !id.is_empty() && id.chars().all(plain);
+    fine.then(|| place(format!("https://openreview.net/pdf?id={id}"), "openreview"))
+}
+
+/// `aclanthology.org/P19-1001/` leads to `aclanthology.org/P19-1001.pdf`.
+fn acl(url: &Url) -> Option<PdfPlace> {
+    let id = url.path().trim_matches('/');
+    let id = id.strip_suffix(".pdf").unwrap_or(id);
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '-');
+    let fine = host(url) == "aclanthology.org" && id.contains('-') && id.chars().all(plain);
+    fine.then(|| {
+        place(
+            format!("https://aclanthology.org/{id}.pdf"),
+            "acl_anthology",
+        )
+    })
+}
+
+fn is_pmc(id: &str) -> bool {
+    let digits = id.strip_prefix("PMC").unwrap_or_default();
+    (1..12).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_digit())
+}

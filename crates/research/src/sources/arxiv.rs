@@ -1,0 +1,277 @@
+//! arXiv: preprints of physics, mathematics, computer science and their neighbours. An Atom feed,
+//! one request in three seconds on one connection.
+
+use std::time::Duration;
+
+use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
+
+use crate::web::{Pace, Web, WebError};
+
+use super::{
+    PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
+    reading::{
+        ask::{Api, Gathered, Got, bounded},
+        clean, finish, names,
+        words::{Asked, first_day, last_day},
+        xml::Element,
+    },
+};
+
+/// More words than that are seldom all in one abstract; then any will do, and the best come first.
+const ALL_OF: usize = 4;
+
+/// The namespace of its feeds.
+const ATOM: &str = "http://www.w3.org/2005/Atom";
+
+const ARCHIVES: &[&str] = &[
+    "astro-ph", "cond-mat", "cs", "econ", "eess", "gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th",
+    "math", "math-ph", "nlin", "nucl-ex", "nucl-th", "physics", "q-bio", "q-fin", "quant-ph",
+    "stat",
+];
+
+/// arXiv.
+pub struct Arxiv {
+    api: Api,
+}
+
+impl Arxiv {
+    /// arXiv as the settings say.
+    pub fn new(web: Web, settings: SourceSettings) -> Self {
+        let pace = Pace::new("arxiv", Duration::from_secs(3));
+        let api = Api::new(web, settings, "https://export.arxiv.org/api", pace);
+        Self {
+            api: api.for_xml(&[406]),
+        }
+    }
+
+    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
+        let asked = Asked::of(query);
+        let (question, ignored) = question(query, &asked);
+        if question.is_empty() {
+            Asked::something(query)?;
+        }
+        let limit = bounded(query.limit);
+        let order = if asked.newest {
+            "submittedDate"
+        } else {
+            "relevance"
+        };
+        let got = self
+            .feed(&[
+                ("search_query", question),
+                ("start", "0".to_owned()),
+                ("max_results", limit.to_string()),
+                ("sortBy", order.to_owned()),
+                ("sortOrder", "descending".to_owned()),
+            ])
+            .await?;
+        let mut gathered = Gathered::default();
+        gathered.came(got.kept);
+        gathered.add(got.it.all("entry").map(read));
+        let total = got.it.line(&["totalResults"]);
+        gathered.found.total = total.and_then(|it| it.parse().ok());
+        gathered.found.ignored = ignored;
+        gathered.done(limit, &self.api)
+    }
+
+    async fn one(&self, id: &ArxivId) -> Result<Option<Article>, WebError> {
+        let query = [("id_list", id.to_string()), ("max_results", "1".to_owned())];
+        let feed = self.feed(&query).await?.it;
+        let mut found = feed.all("entry").filter_map(read);
+        Ok(found.find(|it| it.arxiv_id.as_ref() == Some(id)))
+    }
+
+    /// A feed. It tells of errors in an entry, with a status that may be 200.
+    async fn feed(&self, query: &[(&str, String)]) -> Result<Got<Element>, WebError> {
+        let got = self.api.xml(&["query"], query).await?;
+        let refused = |reason: &str| self.api.unreadable(&serde_json::Value::Null, reason);
+        if got.it.name != "feed" || !got.it.declares(ATOM) {
+            return Err(refused("it is no Atom feed"));
+        }
+        let entry = got.it.at(&["entry"]);
+        let failed = entry.filter(|it| {
+            it.line(&["id"])
+                .is_some_and(|id| id.contains("/api/errors"))
+        });
+        if let Some(entry) = failed {
+            let said = entry.line(&["summary"]).unwrap_or_default();
+            return Err(refused(&format!("it says: {}", clean::cut(&said, 200))));
+        }
+        Ok(got)
+    }
+}
+
+impl Source for Arxiv {
+    fn about(&self) -> SourceAbout {
+        SourceAbout {
+            name: "arxiv".to_owned(),
+            title: "arXiv".to_owned(),
+            description: "Preprints of physics, mathematics, computer science, statistics, \
+                          economics and quantitative biology"
+                .to_owned(),
+            by_words: true,
+            has_key: false,
+            key_hint: None,
+        }
+    }
+
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+        Box::pin(self.find(query))
+    }
+
+    fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
+        Box::pin(async move {
+            match arxiv_id(id) {
+                Some(id) => self.one(&id).await,
+                None => Ok(None),
+            }
+        })
+    }
+
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+        let place = |id: ArxivId| PdfPlace {
+            url: id.pdf_url(),
+            source: "arxiv".to_owned(),
+            version: Some("submitted".to_owned()),
+            licence: None,
+        };
+        let places = arxiv_id(id).map(place).into_iter().collect();
+        Box::pin(async { Ok(places) })
+    }
+}
+
+fn arxiv_id(id: &PaperId) -> Option<ArxivId> {
+    match id {
+        PaperId::Arxiv(id) => Some(id.clone()),
+        PaperId::Doi(doi) => doi.arxiv_id(),
+        _ => None,
+    }
+}
+
+/// The question in arXiv's own language, and what of it can't be said there.
+fn question(query: &PaperQuery, asked: &Asked) -> (String, Vec<&'static str>) {
+    let any = |all: Vec<String>, join: &str| match all.len() {
+        0 | 1 => all.concat(),
+        _ => format!("({})", all.join(join)),
+    };
+    let words: Vec<String> = asked
+        .telling()
+        .iter()
+        .map(|it| format!("all:\"{it}\""))
+        .collect();
+    let join = if words.len() > ALL_OF {
+        " OR "
+    } else {
+        " AND "
+    };
+    let phrases = asked
+        .phrases
+        .iter()
+        .map(|it| format!("(ti:\"{it}\" OR abs:\"{it}\")"));
+    let authors = asked
+        .authors
+        .iter()
+        .map(|it| format!("au:\"{}\"", it.full_name()));
+    let known = query.categories.iter().filter(|it| is_category(it));
+    let known: Vec<String> = known.map(|it| format!("cat:{it}")).collect();
+    let unknown = known.len() < query.categories.len();
+
+    let mut parts = vec![any(known, " OR "), any(words, join)];
+    parts.push(any(phrases.collect(), " OR "));
+    parts.extend(authors);
+    parts.extend(asked.venue.as_ref().map(|it| format!("jr:\"{it}\"")));
+    parts.retain(|it| !it.is_empty());
+    if !parts.is_empty() {
+        parts.extend(window(query));
+    }
+    let ignored = if unknown {
+        vec!["categories"]
+    } else {
+        Vec::new()
+    };
+    (parts.join(" AND "), ignored)
+}
+
+/// `submittedDate:[202301010000 TO 202312312359]`.
+fn window(query: &PaperQuery) -> Option<String> {
+    if query.from.is_none() && query.to.is_none() {
+        return None;
+    }
+    let from = query.from.map_or("1991-01-01".to_owned(), first_day);
+    let to = query.to.map_or("2999-12-31".to_owned(), last_day);
+    let bare = |it: String| it.replace('-', "");
+    Some(format!(
+        "submittedDate:[{}0000 TO {}2359]",
+        bare(from),
+        bare(to)
+    ))
+}
+
+fn is_category(text: &str) -> bool {
+    let (archive, class) = text.split_once('.').unwrap_or((text, "*"));
+    let named = |it: &str| it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
+    ARCHIVES.contains(&archive) && !class.is_empty() && (class == "*" || named(class))
+}
+
+fn read(entry: &Element) -> Option<Article> {
+    let text = |path: &[&str], most| clean::plain(&entry.at(path)?.text(), most);
+    let id = entry.line(&["id"]).and_then(|it| ArxivId::parse(&it));
+    let doi = entry.line(&["doi"]).and_then(|it| Doi::parse(&it));
+    let link = |title: &str| {
+        let found = entry
+            .all("link")
+            .find(|it| it.attribute("title") == Some(title));
+        found
+            .and_then(|it| it.attribute("href"))
+            .and_then(clean::address)
+    };
+    let categories = entry.all("category").filter_map(|it| it.attribute("term"));
+    let article = Article {
+        title: text(&["title"], clean::TITLE)?,
+        authors: entry
+            .all("author")
+            .filter_map(|it| names::whole(&it.line(&["name"])?))
+            .take(clean::AUTHORS)
+            .collect(),
+        kind: WorkKind::Preprint,
+        summary: text(&["summary"], clean::SUMMARY),
+        date: entry
+            .line(&["published"])
+            .and_then(|it| PartialDate::parse(&it)),
+        venue: entry.line(&["journal_ref"]).and_then(|it| journal(&it)),
+        url: id.as_ref().map(ArxivId::url),
+        pdf_url: id.as_ref().map(ArxivId::pdf_url).or_else(|| link("pdf")),
+        keywords: categories
+            .filter_map(|it| clean::plain(it, clean::LINE))
+            .take(clean::KEYWORDS)
+            .collect(),
+        open_access: Some(true),
+        retracted: withdrawn(entry).then_some(true),
+        arxiv_id: id,
+        doi,
+        ..Article::default()
+    };
+    finish(article, "arxiv")
+}
+
+/// Its authors, or arXiv, took it back; that is told in the comment.
+fn withdrawn(entry: &Element) -> bool {
+    let comment = entry.line(&["comment"]).unwrap_or_default().to_lowercase();
+    [
+        "has been withdrawn",
+        "withdrawn by",
+        "withdrawn due",
+        "is withdrawn",
+    ]
+    .iter()
+    .any(|it| comment.contains(it))
+}
+
+/// The name of the journal out of `Phys.Rev.D76:013009,2007`.
+fn journal(reference: &str) -> Option<String> {
+    let name = reference.split(|it: char| it.is_ascii_digit()).next()?;
+    let name = name.trim_end_matches(|it: char| !it.is_alphabetic());
+    // A capital at the end is the series: `Phys. Rev. D`.
+    let name = name.strip_suffix([' ', '.']).unwrap_or(name).trim();
+    (name.chars().count() >= 4).then(|| name.to_owned())
+}

@@ -1,0 +1,179 @@
+//! Crossref's works as articles, and what they say became of others.
+
+use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
+use serde_json::Value;
+
+use crate::sources::{
+    Notice, NoticeKind, PdfPlace,
+    reading::{clean, finish, json, names},
+};
+
+/// A work.
+pub(super) fn read(work: &Value) -> Option<Article> {
+    let text = |pointer: &str| json::text(work, pointer);
+    let preprint = || text("/institution/0/name").or_else(|| text("/group-title"));
+    let notices = notices(work);
+    let taken_back =
+        |it: &Notice| matches!(it.kind, NoticeKind::Retraction | NoticeKind::Withdrawal);
+    let article = Article {
+        title: title(work)?,
+        authors: authors(work),
+        kind: kind_of(work),
+        summary: json::summary(work, "/abstract"),
+        date: date(work),
+        venue: text("/container-title/0")
+            .or_else(|| text("/event/name"))
+            .or_else(preprint),
+        volume: text("/volume"),
+        issue: text("/issue").or_else(|| text("/journal-issue/issue")),
+        pages: text("/page").or_else(|| text("/article-number")),
+        publisher: text("/publisher"),
+        issn: text("/ISSN/0"),
+        isbn: text("/ISBN/0"),
+        doi: json::doi(work, "/DOI"),
+        url: json::address(work, "/resource/primary/URL").or_else(|| json::address(work, "/URL")),
+        pdf_url: pdfs(work).into_iter().next().map(|it| it.url),
+        keywords: json::texts(work, "/subject", ""),
+        language: text("/language"),
+        citation_count: json::number(work, "/is-referenced-by-count"),
+        retracted: notices.iter().any(taken_back).then_some(true),
+        open_access: licence(work)
+            .is_some_and(|it| it.contains("creativecommons.org"))
+            .then_some(true),
+        ..Article::default()
+    };
+    finish(article, "crossref")
+}
+
+/// What became of a work, as its own record says.
+pub(super) fn notices(work: &Value) -> Vec<Notice> {
+    let all = json::list(work, "/updated-by").iter().take(100);
+    all.filter_map(|it| notice(it, json::doi(it, "/DOI")))
+        .collect()
+}
+
+/// What a notice says became of a work.
+pub(super) fn updates(item: &Value, of: &Doi) -> Vec<Notice> {
+    let all = json::list(item, "/update-to").iter().take(100);
+    all.filter(|it| json::doi(it, "/DOI").as_ref() == Some(of))
+        .filter_map(|it| notice(it, json::doi(item, "/DOI")))
+        .collect()
+}
+
+/// PDFs that the publisher names, for readers rather than for finding copies.
+pub(super) fn pdfs(work: &Value) -> Vec<PdfPlace> {
+    let is_pdf = |it: &&Value| {
+        let kind = json::text(it, "/content-type");
+        let purpose = json::text(it, "/intended-application");
+        kind.as_deref() == Some("application/pdf")
+            && purpose.as_deref() != Some("similarity-checking")
+    };
+    let place = |it: &Value| {
+        Some(PdfPlace {
+            url: json::address(it, "/URL")?,
+            source: "crossref".to_owned(),
+            version: json::text(it, "/content-version").map(|it| version(&it).to_owned()),
+            licence: licence(work),
+        })
+    };
+    let links = json::list(work, "/link").iter().filter(is_pdf);
+    links.filter_map(place).take(10).collect()
+}
+
+fn notice(update: &Value, doi: Option<Doi>) -> Option<Notice> {
+    let kind = json::text(update, "/type")?
+        .to_lowercase()
+        .replace([' ', '-'], "_");
+    Some(Notice {
+        kind: match kind.as_str() {
+            "retraction" => NoticeKind::Retraction,
+            "withdrawal" | "removal" => NoticeKind::Withdrawal,
+            "expression_of_concern" => NoticeKind::ExpressionOfConcern,
+            // What is left of a paper after a part was taken back still stands.
+            "partial_retraction" | "correction" | "corrigendum" | "erratum" | "addendum"
+            | "clarification" => NoticeKind::Correction,
+            _ => NoticeKind::Other,
+        },
+        date: parts(update, "/updated"),
+        doi,
+        source: match json::text(update, "/source").as_deref() {
+            Some("retraction-watch") => "crossref (Retraction Watch)".to_owned(),
+            _ => "crossref".to_owned(),
+        },
+    })
+}
+
+fn title(work: &Value) -> Option<String> {
+    let title = json::title(work, "/title/0").or_else(|| json::title(work, "/title"))?;
+    match json::title(work, "/subtitle/0") {
+        Some(more) if !title.to_lowercase().contains(&more.to_lowercase()) => clean::plain(
+            &format!("{}: {more}", title.trim_end_matches(':')),
+            clean::TITLE,
+        ),
+        _ => Some(title),
+    }
+}
+
+fn authors(work: &Value) -> Vec<Author> {
+    let author = |it: &Value| {
+        let person = names::parts(json::text(it, "/family"), json::text(it, "/given"));
+        let group = || json::text(it, "/name").map(names::organisation);
+        let mut author = person.or_else(group)?;
+        author.orcid = json::raw(it, "/ORCID").and_then(|it| names::orcid(&it));
+        Some(author)
+    };
+    let all = json::list(work, "/author").iter().filter_map(author);
+    all.take(clean::AUTHORS).collect()
+}
+
+/// The date of the issue, else the first day it could be read.
+fn date(work: &Value) -> Option<PartialDate> {
+    [
+        "/published-print",
+        "/published-online",
+        "/issued",
+        "/posted",
+        "/published",
+    ]
+    .iter()
+    .find_map(|it| parts(work, it))
+}
+
+fn parts(value: &Value, pointer: &str) -> Option<PartialDate> {
+    let part = |at: u8| json::number(value, &format!("{pointer}/date-parts/0/{at}"));
+    let small = |at: u8| part(at).and_then(|it| u8::try_from(it).ok());
+    PartialDate::new(i32::try_from(part(0)?).ok()?, small(1), small(2))
+}
+
+fn licence(work: &Value) -> Option<String> {
+    let all = json::list(work, "/license").iter();
+    let all: Vec<String> = all.filter_map(|it| json::address(it, "/URL")).collect();
+    let open = all.iter().find(|it| it.contains("creativecommons.org"));
+    open.or(all.first()).cloned()
+}
+
+fn version(text: &str) -> &'static str {
+    match text {
+        "vor" => "published",
+        "am" => "accepted",
+        _ => "unspecified",
+    }
+}
+
+fn kind_of(work: &Value) -> WorkKind {
+    match json::text(work, "/type").as_deref() {
+        Some("journal-article") => WorkKind::JournalArticle,
+        Some("proceedings-article") => WorkKind::ConferencePaper,
+        Some("posted-content") => WorkKind::Preprint,
+        Some("book" | "monograph" | "edited-book" | "reference-book" | "proceedings") => {
+            WorkKind::Book
+        }
+        Some("book-chapter" | "book-section" | "book-part" | "reference-entry") => {
+            WorkKind::Chapter
+        }
+        Some("dissertation") => WorkKind::Thesis,
+        Some("report" | "report-component") => WorkKind::Report,
+        Some("dataset" | "database") => WorkKind::Dataset,
+        _ => WorkKind::Unknown,
+    }
+}

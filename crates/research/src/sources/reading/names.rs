@@ -1,0 +1,110 @@
+//! Who wrote it, as answers say it.
+
+use deliberate_core::Author;
+
+use super::clean;
+
+/// How the names of groups end.
+const GROUPS: &[&str] = &[
+    "collaboration",
+    "consortium",
+    "group",
+    "network",
+    "team",
+    "initiative",
+    "committee",
+    "investigators",
+    "society",
+    "project",
+    "association",
+    "institute",
+];
+
+/// Someone by one text, `Given Family` or `Family, Given`; `None` if there is no name in it.
+pub(crate) fn whole(name: &str) -> Option<Author> {
+    let name = clean::markup(name, clean::LINE)?;
+    let last = name.rsplit(' ').next().unwrap_or_default().to_lowercase();
+    if GROUPS.contains(&last.as_str()) && !name.contains(',') {
+        return Some(organisation(name));
+    }
+    Some(Author::parse(&name)).filter(|it| !it.family.is_empty())
+}
+
+/// Someone by the parts of the name.
+pub(crate) fn parts(family: Option<String>, given: Option<String>) -> Option<Author> {
+    match (family, given) {
+        (Some(family), given) => Some(Author::person(family, given.unwrap_or_default())),
+        // Some have one name, and it stands in either place.
+        (None, Some(given)) => Some(Author::person(given, "")),
+        (None, None) => None,
+    }
+}
+
+/// A group.
+pub(crate) fn organisation(name: String) -> Author {
+    Author {
+        family: name,
+        organisation: true,
+        ..Author::default()
+    }
+}
+
+/// An ORCID without the address in front of it.
+pub(crate) fn orcid(text: &str) -> Option<String> {
+    let bare = text.trim().rsplit('/').next()?.to_uppercase();
+    let fine = bare.len() == 19
+        && bare.split('-').count() == 4
+        && bare.split('-').all(|it| it.len() == 4)
+        && bare
+            .bytes()
+            .all(|it| it.is_ascii_digit() || it == b'-' || it == b'X');
+    fine.then_some(bare)
+}
+
+/// `Smith JA, van der Berg C`, as medical indexes write lists of names.
+pub(crate) fn listed(names: &str) -> Vec<Author> {
+    let names = clean::markup(names, clean::SUMMARY).unwrap_or_default();
+    let one = |name: &str| {
+        let name = name.trim().trim_end_matches('.');
+        let (family, initials) = name.rsplit_once(' ').unwrap_or((name, ""));
+        let short = initials.chars().all(char::is_uppercase) && initials.len() <= 8;
+        match (family.is_empty(), short) {
+            (true, _) => None,
+            (false, true) => Some(Author::person(family, initials)),
+            (false, false) => whole(name),
+        }
+    };
+    names
+        .split(", ")
+        .filter_map(one)
+        .take(clean::AUTHORS)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_no_people() {
+        let it = whole("The ATLAS Collaboration").expect("there is a name");
+        assert!(it.organisation && it.family == "The ATLAS Collaboration");
+        assert_eq!(whole("Group, Peter").map(|it| it.organisation), Some(false));
+        assert_eq!(whole(" \u{200b}"), None);
+    }
+
+    #[test]
+    fn orcids_are_bare() {
+        let bare = Some("0000-0002-1825-009X".to_owned());
+        assert_eq!(orcid("http://orcid.org/0000-0002-1825-009x"), bare);
+        assert_eq!(orcid("0000-0002-1825"), None);
+    }
+
+    #[test]
+    fn lists_of_names_are_taken_apart() {
+        let all = listed("van der Berg CA, Smith J, WHO Study Group.");
+        let names: Vec<String> = all.iter().map(Author::full_name).collect();
+        assert_eq!(names, ["CA van der Berg", "J Smith", "WHO Study Group"]);
+        assert!(listed("").is_empty());
+    }
+}

@@ -1,0 +1,128 @@
+//! What a source can't be asked for is looked for here, in what it found.
+
+use deliberate_core::Article;
+
+use super::{fold::folded, words::Asked};
+
+/// How many more are asked for when some will be sifted out.
+pub(crate) const MORE: usize = 4;
+
+/// Whether all authors that were asked for wrote it.
+pub(crate) fn has_authors(article: &Article, asked: &Asked) -> bool {
+    asked.authors.iter().all(|wanted| {
+        let family = folded(&wanted.family);
+        let initial = wanted.given.as_deref().and_then(first_letter);
+        article.authors.iter().any(|it| {
+            let theirs = it.given.as_deref().and_then(first_letter);
+            let fits = initial.is_none() || theirs.is_none() || initial == theirs;
+            let theirs = folded(&it.family);
+            fits && (theirs == family || theirs.ends_with(&format!(" {family}")))
+        })
+    })
+}
+
+/// Whether it appeared where it should have.
+pub(crate) fn has_venue(article: &Article, asked: &Asked) -> bool {
+    let Some(venue) = &asked.venue else {
+        return true;
+    };
+    let theirs = folded(article.venue.as_deref().unwrap_or_default());
+    theirs.contains(&folded(venue))
+}
+
+/// How well words and phrases fit: 0 if a wanted phrase or too many words are missing.
+pub(crate) fn fit(article: &Article, asked: &Asked) -> usize {
+    let title = padded(&article.title);
+    let rest = padded(article.summary.as_deref().unwrap_or_default());
+    let keywords = padded(&article.keywords.join(" "));
+    let weight = |it: &str| {
+        let it = folded(it);
+        let begins = format!(" {it}");
+        match (
+            title.contains(&begins),
+            rest.contains(&begins),
+            keywords.contains(&begins),
+        ) {
+            (true, _, _) => 3,
+            (_, true, _) | (_, _, true) => 1,
+            _ => 0,
+        }
+    };
+    let phrases: usize = asked.phrases.iter().map(|it| weight(it)).sum();
+    if !asked.phrases.is_empty() && phrases == 0 {
+        return 0;
+    }
+    let telling = asked.telling();
+    let found: Vec<usize> = telling
+        .iter()
+        .map(|it| weight(it))
+        .filter(|it| *it > 0)
+        .collect();
+    // Two thirds of the words of a question are in a paper that answers it.
+    if found.len() * 3 < telling.len() * 2 {
+        return 0;
+    }
+    1 + phrases + found.iter().sum::<usize>()
+}
+
+fn padded(text: &str) -> String {
+    format!(" {} ", folded(text))
+}
+
+fn first_letter(text: &str) -> Option<char> {
+    text.chars()
+        .find(|it| it.is_alphabetic())
+        .and_then(|it| it.to_lowercase().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::PaperQuery;
+    use deliberate_core::Author;
+
+    fn asked(words: &str, phrases: &[&str], authors: &[&str]) -> Asked {
+        let all = |them: &[&str]| them.iter().map(|it| (*it).to_owned()).collect();
+        Asked::of(&PaperQuery {
+            words: words.to_owned(),
+            phrases: all(phrases),
+            authors: all(authors),
+            ..PaperQuery::default()
+        })
+    }
+
+    #[test]
+    fn words_and_phrases_are_found() {
+        let paper = Article {
+            title: "Single-cell sequencing of neurons".to_owned(),
+            summary: Some("We study the mouse brain.".to_owned()),
+            ..Article::default()
+        };
+        assert!(fit(&paper, &asked("mouse neuron", &[], &[])) > 0);
+        assert_eq!(fit(&paper, &asked("quantum gravity", &[], &[])), 0);
+        assert!(fit(&paper, &asked("", &["single cell"], &[])) > 0);
+        assert_eq!(fit(&paper, &asked("mouse", &["cell single"], &[])), 0);
+        assert!(fit(&paper, &asked("", &[], &[])) > 0);
+    }
+
+    #[test]
+    fn authors_are_found_by_initial() {
+        let paper = Article {
+            authors: vec![Author::person("van der Maaten", "Laurens")],
+            ..Article::default()
+        };
+        for (name, found) in [
+            ("Maaten", true),
+            ("L. van der Maaten", true),
+            ("Paul Maaten", false),
+            ("Aaten", false),
+            ("Máaten", true),
+        ] {
+            assert_eq!(
+                has_authors(&paper, &asked("", &[], &[name])),
+                found,
+                "{name}"
+            );
+        }
+    }
+}

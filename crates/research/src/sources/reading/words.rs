@@ -1,0 +1,228 @@
+//! What is asked for, in words that a search engine takes as words: no operators, no quotes of
+//! its own, nothing too long.
+
+use deliberate_core::{Author, PartialDate};
+
+use crate::{
+    sources::{PaperOrder, PaperQuery},
+    web::WebError,
+};
+
+use super::clean;
+
+/// The most words of a question that are sent.
+const WORDS: usize = 40;
+/// The most phrases, authors, categories that are sent.
+const SEVERAL: usize = 20;
+
+/// So many words are asked for together.
+const ALL_OF: usize = 8;
+
+/// Words that say nothing of what a paper is about.
+const EMPTY: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "been", "between", "by", "can", "could", "did",
+    "do", "does", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it",
+    "its", "may", "not", "of", "on", "or", "our", "should", "such", "than", "that", "the", "their",
+    "them", "there", "these", "they", "this", "those", "to", "us", "was", "we", "were", "what",
+    "when", "where", "which", "who", "why", "will", "with", "would", "about", "any",
+];
+
+/// The question, as words and phrases without anything an engine could take for an operator.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// All words, in order.
+    pub(crate) words: Vec<String>,
+    /// Phrases, any of which will do.
+    pub(crate) phrases: Vec<String>,
+    /// Authors, all of them.
+    pub(crate) authors: Vec<Author>,
+    /// The journal.
+    pub(crate) venue: Option<String>,
+    /// The newest first.
+    pub(crate) newest: bool,
+}
+
+impl Asked {
+    /// Reads the question.
+    pub(crate) fn of(query: &PaperQuery) -> Self {
+        let bare = |it: &String| Some(searchable(it)).filter(|it| !it.is_empty());
+        let authors = query.authors.iter().filter_map(|it| bare_name(it));
+        Self {
+            words: searchable(&query.words)
+                .split(' ')
+                .filter(|it| !it.is_empty())
+                .take(WORDS)
+                .map(str::to_owned)
+                .collect(),
+            phrases: query
+                .phrases
+                .iter()
+                .filter_map(bare)
+                .take(SEVERAL)
+                .collect(),
+            authors: authors.take(SEVERAL).collect(),
+            venue: query.venue.as_ref().and_then(bare),
+            newest: query.order == PaperOrder::Newest,
+        }
+    }
+
+    /// The same, if there is something to search for in it.
+    pub(crate) fn something(query: &PaperQuery) -> Result<Self, WebError> {
+        let asked = Self::of(query);
+        if asked.words.is_empty() && asked.phrases.is_empty() && asked.authors.is_empty() {
+            return Err(WebError::Local {
+                what: "the search",
+                reason: "there is nothing to search for; give words, phrases or authors".to_owned(),
+            });
+        }
+        Ok(asked)
+    }
+
+    /// The words that say something; all of them if none does.
+    pub(crate) fn telling(&self) -> Vec<&str> {
+        let all = || self.words.iter().map(String::as_str);
+        let telling: Vec<&str> = all()
+            .filter(|it| !EMPTY.contains(&it.to_lowercase().as_str()))
+            .collect();
+        if telling.is_empty() {
+            all().collect()
+        } else {
+            telling
+        }
+    }
+
+    /// Words and phrases in one line, for engines that make what they will of it.
+    pub(crate) fn line(&self) -> String {
+        let words = self.words.iter().chain(&self.phrases);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Words and phrases with `AND` and `OR`: all words, and any of the phrases.
+    pub(crate) fn boolean(&self) -> String {
+        let telling = self.telling();
+        // So many are seldom all in one paper; then any will do, and the best come first.
+        let join = if telling.len() > ALL_OF { " OR " } else { " " };
+        let words = telling.join(join);
+        let phrases = self.phrases.iter().map(|it| format!("\"{it}\""));
+        let phrases = phrases.collect::<Vec<_>>().join(" OR ");
+        match (words.is_empty(), phrases.is_empty()) {
+            (true, _) => phrases,
+            (false, true) => words,
+            (false, false) => format!("({words}) AND ({phrases})"),
+        }
+    }
+
+    /// The names of the authors in one line.
+    pub(crate) fn author_line(&self) -> String {
+        let names = self.authors.iter().map(Author::full_name);
+        names.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The first and the last day that a date can mean, as `2024-01-01`.
+pub(crate) fn first_day(date: PartialDate) -> String {
+    let part = |it: Option<u8>| it.unwrap_or(1);
+    format!(
+        "{:04}-{:02}-{:02}",
+        date.year,
+        part(date.month),
+        part(date.day)
+    )
+}
+
+/// The last day that a date can mean.
+pub(crate) fn last_day(date: PartialDate) -> String {
+    let month = date.month.unwrap_or(12);
+    let days = || {
+        let first = jiff::civil::Date::new(date.year.cast_signed(), month.cast_signed(), 1);
+        first.map_or(31, |it| it.days_in_month().cast_unsigned())
+    };
+    let day = date.day.unwrap_or_else(days);
+    format!("{:04}-{month:02}-{day:02}", date.year)
+}
+
+/// Only letters, numbers and what joins them: `self-supervised`, `C++`, `p53's`.
+fn searchable(text: &str) -> String {
+    let text = clean::plain(text, clean::TITLE).unwrap_or_default();
+    let kept = |it: char| it.is_alphanumeric() || matches!(it, '-' | '\'' | '.' | '+' | '/' | '#');
+    let spaced: String = text
+        .chars()
+        .map(|it| if kept(it) { it } else { ' ' })
+        .collect();
+    let words = spaced
+        .split_whitespace()
+        .map(|it| it.trim_matches(['-', '\'', '.', '/']))
+        // In capitals they would join or exclude.
+        .map(|it| match it {
+            "AND" | "OR" | "NOT" | "ANDNOT" | "TO" => it.to_lowercase(),
+            _ => it.to_owned(),
+        })
+        .filter(|it| it.chars().any(char::is_alphanumeric));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn bare_name(name: &str) -> Option<Author> {
+    let bare = |it: &str| Some(searchable(it)).filter(|it| !it.is_empty());
+    let author = Author::parse(&clean::plain(name, clean::LINE)?);
+    Some(Author::person(
+        bare(&author.family)?,
+        author.given.as_deref().and_then(bare).unwrap_or_default(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_words() {
+        let query = PaperQuery {
+            words: "cats AND (dogs) OR \"mice\" -rats: title:x*".to_owned(),
+            phrases: vec!["deep \"learning".to_owned(), "?!".to_owned()],
+            authors: vec!["van der Maaten, L.".to_owned(), String::new()],
+            ..PaperQuery::default()
+        };
+        let asked = Asked::of(&query);
+        assert_eq!(asked.words.join(" "), "cats and dogs or mice rats title x");
+        assert_eq!(asked.phrases, ["deep learning"]);
+        assert_eq!(asked.author_line(), "L van der Maaten");
+        assert_eq!(
+            asked.boolean(),
+            "(cats dogs mice rats title x) AND (\"deep learning\")"
+        );
+    }
+
+    #[test]
+    fn nothing_is_not_searched_for() {
+        let query = PaperQuery {
+            words: "?? --".to_owned(),
+            ..PaperQuery::default()
+        };
+        assert!(Asked::something(&query).is_err());
+        let only = PaperQuery {
+            words: "to be or not to be".to_owned(),
+            ..PaperQuery::default()
+        };
+        assert_eq!(Asked::of(&only).telling().len(), 6);
+    }
+
+    #[test]
+    fn windows_have_edges() {
+        let of = |text: &str| {
+            let date = PartialDate::parse(text).expect("it is a date");
+            (first_day(date), last_day(date))
+        };
+        assert_eq!(
+            of("2024"),
+            ("2024-01-01".to_owned(), "2024-12-31".to_owned())
+        );
+        assert_eq!(
+            of("2024-02"),
+            ("2024-02-01".to_owned(), "2024-02-29".to_owned())
+        );
+        assert_eq!(
+            of("2023-02-03"),
+            ("2023-02-03".to_owned(), "2023-02-03".to_owned())
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! XML as a tree of elements. Entities that a document declares are never expanded: one that
+//! declares any is refused. Depth, number of elements and the memory they take are bounded.
+
+use quick_xml::{
+    Reader, XmlVersion,
+    events::{BytesStart, Event},
+};
+
+use super::clean;
+
+/// Deeper than any answer in use.
+const DEPTH: usize = 64;
+/// More than a page of 2,000 papers has.
+const ELEMENTS: usize = 1_000_000;
+/// The most bytes the tree may take. An element takes far more there than in the document.
+const TREE: usize = 64 * 1024 * 1024;
+
+/// An element.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Element {
+    /// Its name without a prefix.
+    pub(crate) name: String,
+    attributes: Vec<(String, String)>,
+    inner: Vec<Inner>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Inner {
+    Element(Element),
+    Text(String),
+}
+
+impl Element {
+    /// The elements of that name right inside it.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        let elements = self.inner.iter().filter_map(|it| match it {
+            Inner::Element(element) => Some(element),
+            Inner::Text(_) => None,
+        });
+        elements.filter(move |it| it.name == name)
+    }
+
+    /// The first element at the end of a path.
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Self> {
+        let (first, rest) = path.split_first()?;
+        let mut found = self.inner.iter().filter_map(|it| match it {
+            Inner::Element(element) if element.name == *first => Some(element),
+            _ => None,
+        });
+        if rest.is_empty() {
+            return found.next();
+        }
+        found.find_map(|it| it.at(rest))
+    }
+
+    /// An attribute.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(it, _)| it == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether one of the names it declares for namespaces is that of this one.
+    pub(crate) fn declares(&self, namespace: &str) -> bool {
+        self.attributes.iter().any(|(_, it)| it == namespace)
+    }
+
+    /// All text in it, that of the elements inside included.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        self.gather(&mut text);
+        text
+    }
+
+    /// The text at the end of a path, plain and bounded.
+    pub(crate) fn line(&self, path: &[&str]) -> Option<String> {
+        clean::plain(&self.at(path)?.text(), clean::LINE)
+    }
+
+    fn gather(&self, text: &mut String) {
+        for it in &self.inner {
+            match it {
+                Inner::Text(it) => text.push_str(it),
+                Inner::Element(it) => it.gather(text),
+            }
+        }
+    }
+
+    fn add_text(&mut self, more: &str) {
+        match self.inner.last_mut() {
+            Some(Inner::Text(text)) => text.push_str(more),
+            _ => self.inner.push(Inner::Text(more.to_owned())),
+        }
+    }
+}
+
+/// A document as far as it is read: the elements that are open, and what the tree takes.
+struct Tree {
+    open: Vec<Element>,
+    elements: usize,
+    bytes: usize,
+}
+
+impl Tree {
+    /// Counts an element before it is kept, however it is written.
+    fn begin(&mut self, start: &BytesStart<'_>) -> Result<Element, String> {
+        self.elements += 1;
+        if self.open.len() > DEPTH || self.elements > ELEMENTS {
+            return Err("XML with too many elements".to_owned());
+        }
+        self.take(size_of::<Inner>() + start.len())?;
+        let element = element(start);
+        self.take(element.attributes.len() * size_of::<(String, String)>())?;
+        Ok(element)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > TREE {
+            return Err("XML that takes too much memory".to_owned());
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, inner: Inner) {
+        if let Some(parent) = self.open.last_mut() {
+            parent.inner.push(inner);
+        }
+    }
+
+    fn add_text(&mut self, text: &str) -> Result<(), String> {
+        // Each text may be the first in its place.
+        self.take(size_of::<Inner>() + text.len())?;
+        if let Some(parent) = self.open.last_mut() {
+            parent.add_text(text);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let done = self.open.pop().filter(|_| !self.open.is_empty());
+        let done = done.ok_or("malformed XML, an end without a beginning")?;
+        self.put(Inner::Element(done));
+        Ok(())
+    }
+
+    fn root(mut self) -> Result<Element, String> {
+        let whole = self.open.len() == 1;
+        let mut document = self.open.pop().filter(|_| whole).unwrap_or_default();
+        let mut inner = document.inner.iter();
+        let at = inner.position(|it| matches!(it, Inner::Element(_)));
+        match at.map(|at| document.inner.swap_remove(at)) {
+            Some(Inner::Element(root)) => Ok(root),
+            _ => Err("XML that breaks off".to_owned()),
+        }
+    }
+}
+
+/// Reads a document. The error says what is wrong with it.
+pub(crate) fn read(document: &str) -> Result<Element, String> {
+    let mut reader = Reader::from_str(document);
+    let mut tree = Tree {
+        open: vec![Element::default()],
+        elements: 0,
+        bytes: 0,
+    };
+    loop {
+        let event = reader
+            .read_event()
+            .map_err(|it| format!("malformed XML, {it}"))?;
+        match event {
+            Event::Start(start) => {
+                let element = tree.begin(&start)?;
+                tree.open.push(element);
+            }
+            Event::Empty(start) => {
+                let element = tree.begin(&start)?;
+                tree.put(Inner::Element(element));
+            }
+            Event::End(_) => tree.end()?,
+            Event::Text(text) => tree.add_text(&text.xml10_content())?,
+            Event::CData(text) => tree.add_text(&text.xml10_content())?,
+            Event::GeneralRef(name) => match clean::entity(&name) {
+                Some(letter) => tree.add_text(letter.encode_utf8(&mut [0; 4]))?,
+                None => return Err("XML with an entity that nobody knows".to_owned()),
+            },
+            Event::DocType(kind) if kind.contains('[') || kind.contains("<!") => {
+                return Err("XML that declares entities of its own".to_owned());
+            }
+            Event::Eof => break,
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+    tree.root()
+}
+
+fn element(start: &BytesStart<'_>) -> Element {
+    let attributes = start.attributes().flatten().take(64);
+    let attributes = attributes.map(|it| {
+        let value = it
+            .normalized_value(XmlVersion::Implicit1_0)
+            .unwrap_or_default();
+        (it.key.local_name().as_ref().to_owned(), value.into_owned())
+    });
+    Element {
+        attributes: attributes.collect(),
+        name: start.local_name().as_ref().to_owned(),
+        inner: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_goes_through_inner_elements() {
+        let root = read("<a x='1 &amp; 2'><b>H<sub>2</sub>O &lt; &#x3b1;<![CDATA[ <&> ]]></b></a>");
+        let root = root.expect("it is well-formed");
+        assert_eq!(root.attribute("x"), Some("1 & 2"));
+        assert_eq!(root.line(&["b"]).as_deref(), Some("H2O < α <&>"));
+        assert_eq!(root.line(&["c"]), None);
+    }
+
+    #[test]
+    fn what_is_broken_is_refused() {
+        for text in [
+            "",
+            "text",
+            "<a>",
+            "<a><b></a>",
+            "</a>",
+            "<a",
+            "<a>&what;</a>",
+            "<a>&#x110000;</a>",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let deep = "<a>".repeat(100_000);
+        assert!(read(&deep).is_err());
+    }
+
+    #[test]
+    fn elements_are_counted_however_they_are_written() {
+        for (inner, many) in [
+            ("<a/>", ELEMENTS),
+            ("<a></a>", ELEMENTS),
+            ("<a x='' y='' z='' p='' q='' r='' s='' t=''/>", ELEMENTS / 4),
+        ] {
+            let document = format!("<feed>{}</feed>", inner.repeat(many));
+            let refused = read(&document).err().unwrap_or_default();
+            assert!(refused.starts_with("XML "), "{inner}: {refused:?}");
+        }
+        let most = format!("<feed>{}</feed>", "<a/>".repeat(ELEMENTS / 4));
+        assert!(read(&most).is_ok());
+    }
+
+    #[test]
+    fn entities_of_its_own_are_not_expanded() {
+        let bomb = "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;\">]><a>&c;</a>";
+        assert_eq!(
+            read(bomb),
+            Err("XML that declares entities of its own".to_owned())
+        );
+        let fine = "<!DOCTYPE a PUBLIC \"-//NLM//DTD\" \"https://dtd.org/a.dtd\"><a>x</a>";
+        assert_eq!(read(fine).map(|it| it.text()), Ok("x".to_owned()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_comes_is_read_or_refused(text in "(?s)[<>/&;#a-c!\\[\\]CDATX\"'= -]{0,60}") {
+            let _ = read(&text);
+            let _ = read(&format!("<a>{text}</a>")).map(|it| it.text());
+        }
+    }
+}

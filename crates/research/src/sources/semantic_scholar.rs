@@ -1,0 +1,326 @@
+//! Semantic Scholar: papers of all fields with citations, their contexts, and open PDFs. Without a
+//! key all the world shares one allowance, so it often says "slower".
+
+use std::time::Duration;
+
+use deliberate_core::{Article, WorkKind};
+use serde_json::Value;
+
+use crate::web::{Pace, Web, WebError};
+
+use super::{
+    Direction, Link, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture,
+    SourceSettings,
+    reading::{
+        ask::{Api, Gathered, KeyPlace, PAGES, bounded, or_none},
+        clean, finish, json, names,
+        sift::{self, MORE},
+        words::Asked,
+    },
+};
+
+const FIELDS: &str = "paperId,externalIds,title,abstract,venue,publicationVenue,year,\
+                      publicationDate,publicationTypes,authors,journal,citationCount,\
+                      isOpenAccess,openAccessPdf,fieldsOfStudy,url";
+/// The most of one page of the search by relevance.
+const PAGE: usize = 100;
+/// The most sentences of one citation.
+const CONTEXTS: usize = 20;
+
+/// Semantic Scholar.
+pub struct SemanticScholar {
+    api: Api,
+}
+
+impl SemanticScholar {
+    /// Semantic Scholar as the settings say.
+    pub fn new(web: Web, settings: SourceSettings) -> Self {
+        let pace = Pace::new("semantic_scholar", Duration::from_millis(1_100));
+        let usual = "https://api.semanticscholar.org/graph/v1";
+        let api = Api::new(web, settings, usual, pace);
+        Self {
+            api: api.with_key(KeyPlace::Header("x-api-key", "")),
+        }
+    }
+
+    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
+        let asked = Asked::something(query)?;
+        let limit = bounded(query.limit);
+        // Authors can't be asked for, only looked for in what comes.
+        let wanted = if asked.authors.is_empty() {
+            limit
+        } else {
+            bounded(limit * MORE)
+        };
+        let mut gathered = Gathered::default();
+        let mut place = Place::Offset(0);
+        for _ in 0..PAGES {
+            let (path, query) = ask_for(query, &asked, wanted - gathered.len(), &place);
+            let got = self.api.json(&path, &query).await?;
+            gathered.came(got.kept);
+            let total = json::number(&got.it, "/total");
+            gathered.found.total = total.or(gathered.found.total);
+            // Nothing found is told without a list.
+            let none = total == Some(0) && got.it.get("data").is_none();
+            let records = if none {
+                &[]
+            } else {
+                self.api.list(&got.it, "/data")?
+            };
+            let count = gathered.add(records.iter().map(read));
+            match next(&got.it, asked.newest) {
+                Some(next) if count > 0 && gathered.len() < wanted => place = next,
+                _ => break,
+            }
+        }
+        if !query.categories.is_empty() {
+            gathered.found.ignored.push("categories");
+        }
+        let mut found = gathered.done(wanted, &self.api)?;
+        found.articles.retain(|it| sift::has_authors(it, &asked));
+        found.articles.truncate(limit);
+        Ok(found)
+    }
+
+    async fn one(&self, id: &PaperId) -> Result<Option<Value>, WebError> {
+        let name = name_of(id);
+        let path: Vec<&str> = ["paper"].into_iter().chain(name.split('/')).collect();
+        let got = self.api.json(&path, &[("fields", FIELDS.to_owned())]).await;
+        let Some(got) = or_none(got)? else {
+            return Ok(None);
+        };
+        if got.it.get("paperId").is_none() {
+            return Err(self.api.unreadable(&got.it, "there is no paper in it"));
+        }
+        Ok(Some(got.it))
+    }
+
+    async fn links(
+        &self,
+        id: &PaperId,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Option<Vec<Link>>, WebError> {
+        let (list, paper) = match direction {
+            Direction::Citing => ("citations", "/citingPaper"),
+            Direction::Cited => ("references", "/citedPaper"),
+        };
+        let name = name_of(id);
+        let path: Vec<&str> = ["paper"]
+            .into_iter()
+            .chain(name.split('/'))
+            .chain([list])
+            .collect();
+        let limit = bounded(limit);
+        let query = [
+            ("fields", format!("contexts,isInfluential,{FIELDS}")),
+            ("limit", limit.to_string()),
+        ];
+        let Some(got) = or_none(self.api.json(&path, &query).await)? else {
+            return Ok(None);
+        };
+        // Some publishers forbid the list; then it is there, and null.
+        if got.it.get("data").is_some_and(Value::is_null) {
+            return Ok(None);
+        }
+        let link = |it: &Value| {
+            Some(Link {
+                article: read(it.pointer(paper)?)?,
+                contexts: json::texts(it, "/contexts", "")
+                    .into_iter()
+                    .take(CONTEXTS)
+                    .collect(),
+                influential: json::flag(it, "/isInfluential"),
+            })
+        };
+        let links = self.api.list(&got.it, "/data")?.iter().filter_map(link);
+        Ok(Some(links.take(limit).collect()))
+    }
+}
+
+/// Where the next page begins: the search by relevance counts, the one by date gives a mark.
+enum Place {
+    Offset(u64),
+    Mark(String),
+}
+
+fn next(answer: &Value, newest: bool) -> Option<Place> {
+    if newest {
+        return json::raw(answer, "/token").map(Place::Mark);
+    }
+    // The search by relevance ends at a thousand.
+    let next = json::number(answer, "/next").filter(|it| *it < 1_000);
+    next.map(Place::Offset)
+}
+
+fn ask_for(
+    query: &PaperQuery,
+    asked: &Asked,
+    wanted: usize,
+    place: &Place,
+) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
+    // Words joined by hyphens are not found; the two words are.
+    let plain = |text: String| text.replace('-', " ");
+    let names = asked.author_line();
+    let mut parameters = vec![("fields", FIELDS.to_owned())];
+    let path = if asked.newest {
+        let phrases: Vec<String> = asked.phrases.iter().map(|it| format!("\"{it}\"")).collect();
+        let mut parts = vec![plain(asked.telling().join(" "))];
+        if !phrases.is_empty() {
+            parts.push(format!("({})", phrases.join(" | ")));
+        }
+        parts.push(names);
+        parts.retain(|it| !it.is_empty());
+        parameters.push(("query", parts.join(" ")));
+        parameters.push(("sort", "publicationDate:desc".to_owned()));
+        if let Place::Mark(mark) = place {
+            parameters.push(("token", mark.clone()));
+        }
+        vec!["paper", "search", "bulk"]
+    } else {
+        let mut words = asked.telling();
+        words.extend(asked.phrases.iter().map(String::as_str));
+        words.push(&names);
+        parameters.push(("query", plain(words.join(" ")).trim().to_owned()));
+        if let Place::Offset(offset) = place {
+            parameters.push(("offset", offset.to_string()));
+        }
+        parameters.push(("limit", wanted.min(PAGE).to_string()));
+        vec!["paper", "search"]
+    };
+    let edge = |it: Option<_>| it.map(|it: deliberate_core::PartialDate| it.to_string());
+    if query.from.is_some() || query.to.is_some() {
+        let (from, to) = (edge(query.from), edge(query.to));
+        let window = format!("{}:{}", from.unwrap_or_default(), to.unwrap_or_default());
+        parameters.push(("publicationDateOrYear", window));
+    }
+    if let Some(venue) = &asked.venue {
+        parameters.push(("venue", venue.clone()));
+    }
+    (path, parameters)
+}
+
+fn name_of(id: &PaperId) -> String {
+    match id {
+        PaperId::Doi(doi) => format!("DOI:{doi}"),
+        PaperId::Arxiv(id) => format!("ARXIV:{id}"),
+        PaperId::Pubmed(id) => format!("PMID:{id}"),
+        PaperId::Pmc(id) => format!("PMCID:{}", id.trim_start_matches("PMC")),
+        PaperId::SemanticScholar(id) => id.clone(),
+        // It knows no such names; nothing is found by one.
+        PaperId::OpenAlex(id) => format!("OPENALEX:{id}"),
+    }
+}
+
+impl Source for SemanticScholar {
+    fn about(&self) -> SourceAbout {
+        SourceAbout {
+            name: "semantic_scholar".to_owned(),
+            title: "Semantic Scholar".to_owned(),
+            description: "Papers of all fields, with citations and the sentences they stand in"
+                .to_owned(),
+            by_words: true,
+            has_key: self.api.has_key(),
+            key_hint: Some(
+                "a free key gives one request a second of your own; without one all the world \
+                 shares an allowance"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+        Box::pin(self.find(query))
+    }
+
+    fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
+        Box::pin(async move {
+            if matches!(id, PaperId::OpenAlex(_)) {
+                return Ok(None);
+            }
+            Ok(self.one(id).await?.as_ref().and_then(read))
+        })
+    }
+
+    fn linked<'a>(
+        &'a self,
+        id: &'a PaperId,
+        direction: Direction,
+        limit: usize,
+    ) -> SourceFuture<'a, Option<Vec<Link>>> {
+        Box::pin(async move {
+            if matches!(id, PaperId::OpenAlex(_)) {
+                return Ok(None);
+            }
+            self.links(id, direction, limit).await
+        })
+    }
+
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+        Box::pin(async move {
+            if matches!(id, PaperId::OpenAlex(_)) {
+                return Ok(Vec::new());
+            }
+            let paper = self.one(id).await?.unwrap_or_default();
+            let place = json::address(&paper, "/openAccessPdf/url").map(|url| PdfPlace {
+                url,
+                source: "semantic_scholar".to_owned(),
+                version: None,
+                licence: json::text(&paper, "/openAccessPdf/license"),
+            });
+            Ok(place.into_iter().collect())
+        })
+    }
+}
+
+fn read(paper: &Value) -> Option<Article> {
+    let text = |pointer: &str| json::text(paper, pointer);
+    let authors = json::list(paper, "/authors").iter();
+    let authors = authors.filter_map(|it| names::whole(&json::raw(it, "/name")?));
+    let venue = text("/publicationVenue/name").or_else(|| text("/venue"));
+    let kind = kind_of(paper, venue.as_deref());
+    let arxiv_id = json::arxiv(paper, "/externalIds/ArXiv");
+    let article = Article {
+        title: json::title(paper, "/title")?,
+        authors: authors.take(clean::AUTHORS).collect(),
+        kind,
+        summary: json::summary(paper, "/abstract"),
+        date: json::date(paper, "/publicationDate").or_else(|| json::date(paper, "/year")),
+        venue: venue.or_else(|| text("/journal/name")),
+        volume: text("/journal/volume"),
+        pages: text("/journal/pages"),
+        issn: text("/publicationVenue/issn"),
+        doi: json::doi(paper, "/externalIds/DOI"),
+        pmid: text("/externalIds/PubMed"),
+        pmcid: text("/externalIds/PubMedCentral")
+            .map(|it| format!("PMC{}", it.trim_start_matches("PMC"))),
+        s2_id: text("/paperId"),
+        url: json::address(paper, "/url"),
+        pdf_url: json::address(paper, "/openAccessPdf/url")
+            .or_else(|| arxiv_id.as_ref().map(deliberate_core::ArxivId::pdf_url)),
+        arxiv_id,
+        keywords: json::texts(paper, "/fieldsOfStudy", ""),
+        citation_count: json::number(paper, "/citationCount"),
+        open_access: json::flag(paper, "/isOpenAccess"),
+        ..Article::default()
+    };
+    finish(article, "semantic_scholar")
+}
+
+fn kind_of(paper: &Value, venue: Option<&str>) -> WorkKind {
+    let types = json::texts(paper, "/publicationTypes", "");
+    let has = |it: &str| types.iter().any(|kind| kind == it);
+    let preprint = |it: &str| matches!(it, "arXiv.org" | "bioRxiv" | "medRxiv");
+    let place = json::text(paper, "/publicationVenue/type");
+    match place.as_deref() {
+        _ if venue.is_some_and(preprint) => WorkKind::Preprint,
+        _ if has("Dataset") => WorkKind::Dataset,
+        _ if has("BookSection") => WorkKind::Chapter,
+        Some("conference") => WorkKind::ConferencePaper,
+        Some("journal") => WorkKind::JournalArticle,
+        _ if has("Conference") => WorkKind::ConferencePaper,
+        _ if has("JournalArticle") || has("Review") => WorkKind::JournalArticle,
+        _ if has("Book") => WorkKind::Book,
+        _ => WorkKind::Unknown,
+    }
+}

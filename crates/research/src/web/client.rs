@@ -1,0 +1,85 @@
+//! The clients that speak HTTP: one for the net, one for the origins that the settings trust. The
+//! second takes any address a name has, so it must be given nothing else to ask.
+//!
+//! Proxies that the environment names are not used: behind one, the proxy would look up the names
+//! and connect, and no check here could see where to. Answers are taken as they are sent, never
+//! unpacked: a few bytes could become gigabytes.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{Client, header, redirect::Policy};
+use tokio::sync::OnceCell;
+
+use super::{
+    WebError,
+    guard::{Names, Resolver},
+};
+
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+const IDLE_CONNECTIONS: usize = 4;
+
+/// Both clients, built with the first request: reading the machine's certificates takes a while.
+pub(super) struct Clients {
+    agent: header::HeaderValue,
+    names: Arc<dyn Names>,
+    net: OnceCell<Client>,
+    trusted: OnceCell<Client>,
+}
+
+impl Clients {
+    pub(super) fn new(agent: &str, names: Arc<dyn Names>) -> Result<Self, WebError> {
+        let agent = header::HeaderValue::from_str(agent).map_err(|_| WebError::Local {
+            what: "reading the name we go by",
+            reason: "it can't be sent in a header; use plain letters".to_owned(),
+        })?;
+        Ok(Self {
+            agent,
+            names,
+            net: OnceCell::new(),
+            trusted: OnceCell::new(),
+        })
+    }
+
+    pub(super) async fn get(&self, trusted: bool) -> Result<&Client, WebError> {
+        let cell = if trusted { &self.trusted } else { &self.net };
+        cell.get_or_try_init(|| self.build(trusted)).await
+    }
+
+    async fn build(&self, anywhere: bool) -> Result<Client, WebError> {
+        let resolver = Resolver {
+            names: Arc::clone(&self.names),
+            anywhere,
+        };
+        let mut headers = header::HeaderMap::new();
+        headers.insert(header::USER_AGENT, self.agent.clone());
+        headers.insert(
+            header::ACCEPT_ENCODING,
+            header::HeaderValue::from_static("identity"),
+        );
+        let building = move || {
+            deliberate_thinker::install_crypto();
+            Client::builder()
+                .redirect(Policy::none())
+                .retry(reqwest::retry::never())
+                .no_proxy()
+                .no_gzip()
+                .no_brotli()
+                .no_deflate()
+                .no_zstd()
+                .referer(false)
+                .default_headers(headers)
+                .connect_timeout(CONNECT_TIME)
+                .pool_max_idle_per_host(IDLE_CONNECTIONS)
+                .dns_resolver(resolver)
+                .build()
+        };
+        let failed = |reason: String| WebError::Local {
+            what: "making an HTTP client",
+            reason,
+        };
+        tokio::task::spawn_blocking(building)
+            .await
+            .map_err(|error| failed(error.to_string()))?
+            .map_err(|error| failed(error.without_url().to_string()))
+    }
+}

@@ -1,0 +1,24 @@
+//! Bytes as text.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// Two hex digits a byte.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The SHA-256 of parts, each with its length in front so that no two lists of parts are alike.
+pub(super) fn digest(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,124 @@
+//! Where paces are kept: a small file each, changed under a lock, so that all processes on this
+//! machine keep one pace together; in memory if there is no folder or it can't be used.
+
+use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::sleep;
+
+use super::state::State;
+use crate::web::hex::digest;
+
+/// More is no pace of ours.
+const MOST_FILE_BYTES: u64 = 4096;
+/// The lock is held for an instant; who does not get it in so many tries goes on without.
+const MOST_TRIES: u32 = 200;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+/// More names than this in memory, and those that are over are forgotten.
+const MANY_NAMES: usize = 500;
+
+/// The paces by their names.
+pub(super) struct Keep {
+    folder: Option<PathBuf>,
+    memory: Mutex<HashMap<String, State>>,
+}
+
+impl Keep {
+    pub(super) fn new(folder: Option<&Path>) -> Self {
+        Self {
+            folder: folder.map(|it| it.join("pace")),
+            memory: Mutex::default(),
+        }
+    }
+
+    /// Changes a pace, alone.
+    pub(super) async fn change<R: Send + 'static>(
+        &self,
+        name: &str,
+        now: i64,
+        change: impl Fn(&mut State) -> R + Clone + Send + 'static,
+    ) -> R {
+        if let Some(folder) = &self.folder {
+            match in_file(&folder.join(file_name(name)), &change).await {
+                Ok(done) => return done,
+                Err(error) => tracing::debug!(%error, "the pace is kept in memory"),
+            }
+        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() > MANY_NAMES {
+            memory.retain(|_, state| !state.is_over(now));
+        }
+        change(memory.entry(name.to_owned()).or_default())
+    }
+}
+
+async fn in_file<R: Send + 'static>(
+    path: &Path,
+    change: &(impl Fn(&mut State) -> R + Clone + Send + 'static),
+) -> io::Result<R> {
+    for _ in 0..MOST_TRIES {
+        let (path, change) = (path.to_owned(), change.clone());
+        let tried = tokio::task::spawn_blocking(move || try_in_file(&path, change)).await;
+        if let Some(done) = tried.map_err(io::Error::other)?? {
+            return Ok(done);
+        }
+        sleep(BETWEEN_TRIES).await;
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+/// Changes the file; `None` if another is at it.
+fn try_in_file<R>(path: &Path, change: impl Fn(&mut State) -> R) -> io::Result<Option<R>> {
+    if let Some(folder) = path.parent() {
+        crate::private_folder(folder)?;
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let before = read(&mut file)?;
+    let mut state = before.clone();
+    let done = change(&mut state);
+    if state != before {
+        write(&mut file, &state)?;
+    }
+    Ok(Some(done))
+}
+
+/// What can't be read is a source nobody has asked.
+fn read(file: &mut File) -> io::Result<State> {
+    let mut text = Vec::new();
+    file.take(MOST_FILE_BYTES).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text).unwrap_or_default())
+}
+
+fn write(file: &mut File, state: &State) -> io::Result<()> {
+    let text = serde_json::to_vec(state)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&text)?;
+    file.set_len(text.len() as u64)
+}
+
+/// A name of a file for any name of a pace: readable, and never the same for two.
+fn file_name(name: &str) -> String {
+    let readable: String = name
+        .chars()
+        .map(|it| if it.is_ascii_alphanumeric() { it } else { '-' })
+        .take(40)
+        .collect();
+    let sum: String = digest(&[name.as_bytes()]).chars().take(12).collect();
+    format!("{readable}-{sum}.json")
+}
