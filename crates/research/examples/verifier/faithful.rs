@@ -1,0 +1,84 @@
+//! Other words for the same.
+
+/// Words that can stand for one another in these passages.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    (" increased ", " rose "),
+    (" reduced ", " cut "),
+    (" lowered ", " decreased "),
+    (" lower ", " smaller "),
+    (" higher ", " greater "),
+    (" improved ", " became better "),
+    (" observed", " seen"),
+    (" raised ", " increased "),
+    (" kept ", " retained "),
+    (" patients", " people"),
+    (" annually", " each year"),
+    (" twice ", " two times "),
+    (" daily ", " a day "),
+    ("did not ", "failed to "),
+    (" more than ", " over "),
+    (" produced ", " made "),
+    (" linked to ", " associated with "),
+];
+
+/// Ways of saying who says it.
+const OPENINGS: &[&str] = &[
+    "According to the authors, ",
+    "The study found that ",
+    "It was reported that ",
+    "In this work, ",
+    "The results indicate that ",
+];
+
+/// The claim itself and other ways to put it.
+pub(crate) fn rewordings(claim: &str) -> Vec<String> {
+    let mut all = vec![claim.to_owned()];
+    let opening = OPENINGS.get(claim.len() % OPENINGS.len()).copied();
+    all.push(format!(
+        "{}{}",
+        opening.unwrap_or_default(),
+        lower_first(claim)
+    ));
+    all.extend(moved(claim));
+    let mut other = claim.to_owned();
+    for (word, instead) in OTHER_WORDS {
+        other = other.replacen(word, instead, 1);
+    }
+    let other = other.replace('%', " percent");
+    if other != claim {
+        all.push(other);
+    }
+    all
+}
+
+/// A word that is written small somewhere loses its capital; a name keeps it.
+pub(crate) fn lower_first(claim: &str) -> String {
+    let first = claim.split(' ').next().unwrap_or_default();
+    let written = include_str!("passages.txt");
+    let common = format!(" {} ", first.to_lowercase());
+    if written.contains(&common) {
+        let mut letters = claim.chars();
+        let head = letters.next().map(|it| it.to_lowercase().to_string());
+        return head.unwrap_or_default() + letters.as_str();
+    }
+    claim.to_owned()
+}
+
+/// `At age 5, it was so.` as `It was so at age 5.`
+fn moved(claim: &str) -> Option<String> {
+    let (head, rest) = claim.split_once(", ")?;
+    let fits = [
+        "At ", "In ", "Over ", "After ", "Between ", "With ", "On ", "Above ",
+    ];
+    if !fits.iter().any(|it| head.starts_with(it)) || rest.contains(',') {
+        return None;
+    }
+    let rest = rest.strip_suffix('.')?;
+    let mut letters = rest.chars();
+    let first = letters.next()?.to_uppercase().to_string();
+    Some(format!(
+        "{first}{} {}.",
+        letters.as_str(),
+        lower_first(head)
+    ))
+}

@@ -1,0 +1,284 @@
+//! One thing changed, so that the passage no longer says it.
+
+/// Words in letters that are numbers, and others.
+const NUMBER_WORDS: &[(&str, &str)] = &[
+    ("Seventeen", "Nineteen"),
+    ("Four ", "Six "),
+    (" three ", " five "),
+    ("two years", "four years"),
+    ("six months", "nine months"),
+    ("Ten ", "Twelve "),
+    ("one to four", "one to seven"),
+    ("two times", "three times"),
+    ("halved", "doubled"),
+    (" half of ", " a third of "),
+    (" eight ", " eleven "),
+];
+
+/// What denies, and what is left without it.
+const DENIALS: &[(&str, &str)] = &[
+    ("did not ", "did "),
+    ("was not ", "was "),
+    ("were not ", "were "),
+    ("is not ", "is "),
+    ("no effect", "an effect"),
+    ("no difference", "a difference"),
+    ("no association", "an association"),
+    ("of no help", "of help"),
+    ("no faster", "faster"),
+    ("failed to ", "managed to "),
+];
+
+/// What can be denied.
+const VERBS: &[(&str, &str)] = &[
+    (" was ", " was not "),
+    (" were ", " were not "),
+    (" is ", " is not "),
+    (" reduced ", " did not reduce "),
+    (" increased ", " did not increase "),
+    (" lowered ", " did not lower "),
+    (" improved ", " did not improve "),
+    (" raised ", " did not raise "),
+    (" gained ", " did not gain "),
+    (" agreed ", " did not agree "),
+    (" recalled ", " did not recall "),
+    (" rose ", " did not rise "),
+    (" fell ", " did not fall "),
+    (" dropped ", " did not drop "),
+    (" kept ", " did not keep "),
+    (" retained ", " did not retain "),
+    (" stored ", " did not store "),
+    (" had ", " did not have "),
+    (" led to ", " did not lead to "),
+    (" produced ", " did not produce "),
+    (" reached ", " did not reach "),
+    (" processed ", " did not process "),
+    (" lost ", " did not lose "),
+    (" emitted ", " did not emit "),
+    (" removed ", " never removed "),
+    (" excludes ", " does not exclude "),
+    (" retreated ", " did not retreat "),
+    (" saved ", " did not save "),
+    (" became ", " never became "),
+    (" observed ", " never observed "),
+    (" declined ", " did not decline "),
+    (" decreased ", " did not decrease "),
+    (" lasted ", " did not last "),
+    (" benefited ", " did not benefit "),
+];
+
+/// One way and the other.
+const OPPOSITES: &[(&str, &str)] = &[
+    ("increased", "decreased"),
+    ("raised", "lowered"),
+    ("rose", "fell"),
+    ("higher", "lower"),
+    ("more", "less"),
+    ("fewer", "more"),
+    ("faster", "slower"),
+    ("greater", "smaller"),
+    ("larger", "smaller"),
+    ("improved", "worsened"),
+    ("better", "worse"),
+    ("stronger", "weaker"),
+    ("positively", "negatively"),
+    ("before", "after"),
+    ("above", "below"),
+    ("reduced", "increased"),
+    ("gained", "lost"),
+    ("longer", "shorter"),
+    ("accelerated", "slowed"),
+    ("cooler", "warmer"),
+    ("dropped", "climbed"),
+    ("promoted it", "suppressed it"),
+    ("unlikely", "likely"),
+    ("lowest", "highest"),
+    ("declined", "grew"),
+];
+
+/// Claims with another number.
+pub(crate) fn numbers(claim: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let spans = spans(claim);
+    for (at, (start, end)) in spans.iter().enumerate() {
+        let Some(number) = claim.get(*start..*end) else {
+            continue;
+        };
+        let with = |other: &str| replaced(claim, *start, *end, other);
+        all.push(with(&another_digit(number, at)));
+        all.push(with(&format!("{number}7")));
+    }
+    for pair in spans.windows(2) {
+        if let [(one, one_end), (two, two_end)] = pair
+            && let (Some(first), Some(second)) =
+                (claim.get(*one..*one_end), claim.get(*two..*two_end))
+            && same_kind(claim, *one_end, *two_end)
+            && first != second
+        {
+            let exchanged = replaced(claim, *two, *two_end, first);
+            all.push(replaced(&exchanged, *one, *one_end, second));
+        }
+    }
+    all.extend(swapped(claim, NUMBER_WORDS));
+    all
+}
+
+/// Two numbers that change places must be of one kind, and not the ends of a range.
+fn same_kind(claim: &str, one: usize, two: usize) -> bool {
+    let percent = |at: usize| claim.get(at..).is_some_and(|it| it.starts_with('%'));
+    let between = claim.get(one..two).unwrap_or_default();
+    percent(one)
+        && percent(two)
+        && (between.contains("with")
+            || between.contains("against")
+            || between.contains("versus")
+            || between.contains("from"))
+}
+
+/// Where numbers stand that are not part of a name.
+pub(crate) fn spans(claim: &str) -> Vec<(usize, usize)> {
+    let mut all = Vec::new();
+    let letters: Vec<(usize, char)> = claim.char_indices().collect();
+    let mut at = 0;
+    while let Some(&(start, letter)) = letters.get(at) {
+        let before = at
+            .checked_sub(1)
+            .and_then(|it| letters.get(it))
+            .map(|it| it.1);
+        if !letter.is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let mut last = at;
+        while let Some((_, next)) = letters.get(last + 1) {
+            let after = letters
+                .get(last + 2)
+                .is_some_and(|it| it.1.is_ascii_digit());
+            if next.is_ascii_digit() || (matches!(next, '.' | ',') && after) {
+                last += 1;
+            } else {
+                break;
+            }
+        }
+        let end = letters.get(last + 1).map_or(claim.len(), |it| it.0);
+        let after = letters.get(last + 1).map(|it| it.1);
+        let in_name = before.is_some_and(|it| it.is_alphanumeric() || it == '-')
+            || after.is_some_and(char::is_alphabetic);
+        if !in_name {
+            all.push((start, end));
+        }
+        at = last + 1;
+    }
+    all
+}
+
+fn another_digit(number: &str, seed: usize) -> String {
+    let digits = number.chars().filter(char::is_ascii_digit).count();
+    let which = (seed + number.len()) % digits.max(1);
+    let mut at = 0;
+    let change = |letter: char| {
+        let Some(digit) = letter.to_digit(10) else {
+            return letter;
+        };
+        at += 1;
+        if at - 1 == which {
+            return char::from_digit((digit + 3) % 9 + 1, 10)
+                .filter(|it| *it != letter)
+                .unwrap_or('7');
+        }
+        letter
+    };
+    number.chars().map(change).collect()
+}
+
+fn replaced(claim: &str, start: usize, end: usize, other: &str) -> String {
+    let before = claim.get(..start).unwrap_or_default();
+    let after = claim.get(end..).unwrap_or_default();
+    format!("{before}{other}{after}")
+}
+
+/// Claims that deny what is said, or say what is denied.
+pub(crate) fn negations(claim: &str) -> Vec<String> {
+    let taken = swapped(claim, DENIALS);
+    if taken.is_empty() {
+        return swapped(claim, VERBS).into_iter().take(1).collect();
+    }
+    taken
+}
+
+/// Claims that go the other way.
+pub(crate) fn directions(claim: &str) -> Vec<String> {
+    let back: Vec<(&str, &str)> = OPPOSITES
+        .iter()
+        .map(|(one, other)| (*other, *one))
+        .collect();
+    let mut all = swapped_words(claim, OPPOSITES);
+    all.extend(swapped_words(claim, &back));
+    all.dedup();
+    // What is denied and turned round may be true again.
+    all.retain(|_| !claim.contains(" not ") && !claim.contains(" no "));
+    all.truncate(2);
+    all
+}
+
+fn swapped(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
+    let fitting = words.iter().filter(|(word, _)| claim.contains(word));
+    fitting
+        .map(|(word, other)| claim.replacen(word, other, 1))
+        .collect()
+}
+
+/// The same for whole words.
+fn swapped_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (word, other) in words {
+        let marked = format!(" {word} ");
+        if claim.contains(&marked) {
+            all.push(claim.replacen(&marked, &format!(" {other} "), 1));
+        }
+    }
+    all
+}
+
+/// Quotes of a passage as they are, and with something changed.
+pub(crate) fn quotes(text: &str) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for (at, sentence) in text.split(". ").enumerate() {
+        let words: Vec<&str> = sentence.trim_end_matches('.').split(' ').collect();
+        if words.len() < 7 {
+            continue;
+        }
+        let from = at % 3;
+        let take = (6 + at % 4).min(words.len() - from);
+        let quote: Vec<&str> = words.iter().skip(from).take(take).copied().collect();
+        let said = |words: &[&str]| format!("The authors write that “{}”.", words.join(" "));
+        // A quote that is cut off from a bound or within a range is not faithful.
+        let before = from.checked_sub(1).and_then(|it| words.get(it));
+        let before = before.map(|it| it.to_lowercase()).unwrap_or_default();
+        let bounded = ["below", "above", "than", "over", "under", "least", "most"];
+        if bounded.contains(&before.as_str()) || quote.ends_with(&["to"]) {
+            continue;
+        }
+        all.push((super::FAITHFUL, said(&quote)));
+        let mut dotted = quote.clone();
+        if let Some(word) = dotted.get_mut(3) {
+            *word = "…";
+        }
+        all.push((super::FAITHFUL, said(&dotted)));
+        let mut other = quote.clone();
+        let others = ["sometimes", "seven", "strongly", "apparent", "metal"];
+        if let (Some(word), Some(instead)) = (other.get_mut(2 + at % 3), others.get(at % 5)) {
+            *word = instead;
+        }
+        all.push(("quote", said(&other)));
+        let mut fewer = quote.clone();
+        fewer.remove((2 + at % 2).min(fewer.len() - 1));
+        all.push(("quote", said(&fewer)));
+        let mut exchanged = quote.clone();
+        exchanged.swap(1, 3);
+        if exchanged != quote {
+            all.push(("quote", said(&exchanged)));
+        }
+    }
+    all
+}

@@ -1,0 +1,121 @@
+//! Passages that say less than a claim: a bound or a range in place of its number, its sentence as
+//! what others wrongly say, or as what only might be.
+
+use super::{faithful::lower_first, planted::spans};
+
+/// A passage, what it does not say, and what it says.
+pub(crate) struct Weakened {
+    pub(crate) change: &'static str,
+    pub(crate) passage: String,
+    pub(crate) kept: String,
+}
+
+/// Ways of bounding a number, and others that say the same.
+const BOUNDS: &[(&str, &str)] = &[
+    ("less than", "below"),
+    ("at least", "a minimum of"),
+    ("up to", "at most"),
+    ("more than", "over"),
+    ("no more than", "at most"),
+];
+
+/// Ways of saying that others are wrong.
+const REFUTED: &[(&str, &str)] = &[
+    ("It was wrongly claimed that", "It was falsely claimed that"),
+    ("The idea that", "It is a refuted idea that"),
+    (
+        "Others have mistakenly reported that",
+        "It was wrongly reported that",
+    ),
+    ("It is a myth that", "It is false that"),
+];
+
+/// Ways of leaving it open.
+const SUPPOSED: &[(&str, &str)] = &[
+    (
+        "If the effect were real, it would mean that",
+        "It might be that",
+    ),
+    ("It was once thought that", "It was believed that"),
+    ("It could be that", "Possibly,"),
+    ("It remains to be seen whether", "It is possible that"),
+];
+
+/// Everything that can be made of a claim.
+pub(crate) fn passages(claim: &str) -> Vec<Weakened> {
+    let mut all = Vec::new();
+    let seed = claim.len();
+    for (start, end) in spans(claim) {
+        let (Some(before), Some(number), Some(after)) =
+            (claim.get(..start), claim.get(start..end), claim.get(end..))
+        else {
+            continue;
+        };
+        if !is_value(before, number, after) {
+            continue;
+        }
+        let with = |number: &str| format!("{before}{number}{after}");
+        if let Some((bound, same)) = BOUNDS.get((seed + start) % BOUNDS.len()) {
+            all.push(Weakened {
+                change: "bound",
+                passage: with(&format!("{bound} {number}")),
+                kept: with(&format!("{same} {number}")),
+            });
+        }
+        if let Ok(value) = number.replace(',', "").parse::<f64>() {
+            let far = value * 1.5 + 3.0;
+            let (range, same) = if seed.is_multiple_of(2) {
+                (
+                    format!("between {number} and {far:.0}"),
+                    format!("{number} to {far:.0}"),
+                )
+            } else {
+                (
+                    format!("{number}–{far:.0}"),
+                    format!("between {number} and {far:.0}"),
+                )
+            };
+            all.push(Weakened {
+                change: "range end",
+                passage: with(&range),
+                kept: with(&same),
+            });
+        }
+    }
+    for (change, ways) in [("refuted", REFUTED), ("condition", SUPPOSED)] {
+        if let Some((way, same)) = ways.get(seed % ways.len()) {
+            let said = lower_first(claim);
+            let whole = match *way {
+                "The idea that" => {
+                    format!("The idea that {} was refuted.", said.trim_end_matches('.'))
+                }
+                way => format!("{way} {said}"),
+            };
+            all.push(Weakened {
+                change,
+                passage: whole,
+                kept: format!("{same} {said}"),
+            });
+        }
+    }
+    all
+}
+
+/// Whether a number can be bounded: it is no year, and nothing bounds it or joins it to another.
+fn is_value(before: &str, number: &str, after: &str) -> bool {
+    let word = |it: Option<&str>| it.unwrap_or_default().to_lowercase();
+    let last = word(before.split_whitespace().next_back());
+    let next = word(
+        after
+            .split_whitespace()
+            .find(|it| it.starts_with(char::is_alphabetic)),
+    );
+    let year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+    let joined = [
+        "from", "to", "between", "and", "over", "above", "than", "below", "under", "least", "most",
+        "about", "age", "aged", "=", "<", ">", "(r", "(p", "nearly", "within", "almost", "roughly",
+        "by",
+    ];
+    let opens = before.ends_with(['(', '^', '±', '-', '–', '=', '<', '>']);
+    !(year || joined.contains(&last.as_str()) || opens || matches!(next.as_str(), "to" | "and"))
+}

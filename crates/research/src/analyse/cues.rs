@@ -1,0 +1,288 @@
+//! What a paper says of itself: what it contributes, how it was done, what it is not good for, what
+//! comes next. Found by the headings it has and the words people say such things with; each
+//! sentence with its place, so that it can be looked up.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sentences::{Span, sentences};
+use crate::collect::{
+    Place, Text,
+    sections::{SectionAt, sections},
+    title_key,
+};
+
+/// What is looked for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Facet {
+    /// What is new.
+    Contributions,
+    /// How it was done.
+    Methodology,
+    /// What came out.
+    Findings,
+    /// What it is not good for.
+    Limitations,
+    /// What comes next.
+    FutureWork,
+    /// What it builds on.
+    Connections,
+    /// Figures that were measured.
+    Metrics,
+}
+
+/// A sentence about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Insight {
+    /// The sentence.
+    pub text: String,
+    /// The section it stands in.
+    pub section: Option<String>,
+    /// Where.
+    pub place: Option<Place>,
+}
+
+impl Facet {
+    /// As it is written.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Contributions => "Contributions",
+            Self::Methodology => "Methodology",
+            Self::Findings => "Findings",
+            Self::Limitations => "Limitations",
+            Self::FutureWork => "Future work",
+            Self::Connections => "Connections",
+            Self::Metrics => "Metrics",
+        }
+    }
+
+    /// Words of headings under which it is said.
+    const fn headings(self) -> &'static [&'static str] {
+        match self {
+            Self::Contributions => &["contribution", "introduction", "abstract", "summary"],
+            Self::Methodology => &[
+                "method",
+                "approach",
+                "experimental setup",
+                "materials",
+                "model",
+                "data",
+            ],
+            Self::Findings => &[
+                "result",
+                "finding",
+                "evaluation",
+                "conclusion",
+                "experiment",
+            ],
+            Self::Limitations => &["limitation", "threats to validity", "discussion"],
+            Self::FutureWork => &["future", "outlook", "conclusion"],
+            Self::Connections => &["related work", "background", "previous work", "literature"],
+            Self::Metrics => &[
+                "result",
+                "evaluation",
+                "experiment",
+                "performance",
+                "ablation",
+            ],
+        }
+    }
+
+    /// Words it is said with.
+    const fn cues(self) -> &'static [&'static str] {
+        match self {
+            Self::Contributions => &[
+                "we propose",
+                "we present",
+                "we introduce",
+                "we show",
+                "our contribution",
+                "main contribution",
+                "novel",
+                "this paper presents",
+                "in this paper",
+                "for the first time",
+            ],
+            Self::Methodology => &[
+                "we use",
+                "we used",
+                "we train",
+                "we collect",
+                "participants",
+                "was measured",
+                "were measured",
+                "randomly",
+                "dataset",
+                "we applied",
+                "procedure",
+                "we estimate",
+                "we recruited",
+            ],
+            Self::Findings => &[
+                "we find",
+                "we found",
+                "results show",
+                "results suggest",
+                "outperform",
+                "significant",
+                "improve",
+                "increase",
+                "decrease",
+                "we observed",
+                "we conclude",
+                "higher than",
+                "lower than",
+            ],
+            Self::Limitations => &[
+                "limitation",
+                "limited to",
+                "does not generalize",
+                "we did not",
+                "we do not",
+                "caveat",
+                "drawback",
+                "fail",
+                "cannot",
+                "small sample",
+                "only consider",
+            ],
+            Self::FutureWork => &[
+                "future work",
+                "future research",
+                "further work",
+                "further research",
+                "we plan",
+                "remains to be",
+                "open question",
+                "in the future",
+                "would be interesting",
+            ],
+            Self::Connections => &[
+                "et al",
+                "build on",
+                "builds on",
+                "extend",
+                "in contrast to",
+                "similar to",
+                "previous work",
+                "prior work",
+                "following",
+            ],
+            Self::Metrics => &[
+                "%",
+                "accuracy",
+                "f1",
+                "auc",
+                "p <",
+                "p =",
+                "confidence interval",
+                "mean",
+                "±",
+                "bleu",
+                "rmse",
+                "recall",
+                "precision",
+                "odds ratio",
+                "seconds",
+                "ms",
+            ],
+        }
+    }
+}
+
+/// Sentences shorter than this say nothing by themselves.
+const SHORTEST: usize = 30;
+const LONGEST: usize = 800;
+
+/// What a text says about it, best first, at most so many.
+pub fn insights(text: &Text, facet: Facet, most: usize) -> Vec<Insight> {
+    let whole = text.whole();
+    let sections = section_starts(text);
+    let mut found: Vec<(usize, Span, Option<&String>)> = Vec::new();
+    for span in sentences(&whole) {
+        let Some(sentence) = whole.get(span.start..span.end) else {
+            continue;
+        };
+        if !(SHORTEST..=LONGEST).contains(&sentence.len()) {
+            continue;
+        }
+        let before = sections.partition_point(|(start, _, _)| *start <= span.start);
+        let section = before.checked_sub(1).and_then(|at| sections.get(at));
+        let key = section.map_or("", |(_, _, key)| key);
+        if key.ends_with("references") {
+            continue;
+        }
+        let points = points(facet, sentence, key);
+        if points > 0 {
+            found.push((points, span, section.map(|(_, title, _)| title)));
+        }
+    }
+    found.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.start.cmp(&other.1.start)));
+    found.truncate(most);
+    // The best are told in the order in which the paper says them.
+    found.sort_by_key(|it| it.1.start);
+    // Where each stands is worked out last: it takes a walk through the text.
+    let told = found.into_iter().filter_map(|(_, span, section)| {
+        let sentence = whole.get(span.start..span.end)?;
+        Some(Insight {
+            text: sentence.split_whitespace().collect::<Vec<_>>().join(" "),
+            section: section.cloned(),
+            place: text.place(span.start, span.end),
+        })
+    });
+    told.collect()
+}
+
+/// Sentences of an abstract stand on no page, and the title is none of them.
+pub(crate) fn placeless(found: &mut Vec<Insight>, title: &str) {
+    found.retain(|it| title_key(&it.text) != title_key(title));
+    for it in found {
+        it.place = None;
+    }
+}
+
+/// A sentence counts by its cues, and by standing where such things are said; both together count
+/// most.
+fn points(facet: Facet, sentence: &str, section: &str) -> usize {
+    let lower = sentence.to_lowercase();
+    let mut cues = facet
+        .cues()
+        .iter()
+        .filter(|it| has_words(&lower, it))
+        .count();
+    if facet == Facet::Metrics && !sentence.chars().any(|it| it.is_ascii_digit()) {
+        cues = 0;
+    }
+    let under = facet.headings().iter().any(|it| section.contains(it));
+    let measured = facet != Facet::Metrics || cues > 0;
+    cues * 2 + usize::from(under && measured) * if cues > 0 { 3 } else { 1 }
+}
+
+/// Whether the words stand in it as words: `ms` is not in `systems`. What begins or ends with no
+/// letter, and stems (`contribut`), may stand anywhere.
+fn has_words(text: &str, words: &str) -> bool {
+    let letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+    let short = words.len() <= 6 && words.chars().all(char::is_alphanumeric);
+    text.match_indices(words).any(|(at, found)| {
+        let before = text.get(..at).and_then(|it| it.chars().next_back());
+        let after = text
+            .get(at + found.len()..)
+            .and_then(|it| it.chars().next());
+        let inside = letter(words.chars().next()) && letter(before);
+        !(inside || short && letter(after))
+    })
+}
+
+/// Where each section begins in bytes of the whole, its title, and the form that is compared.
+fn section_starts(text: &Text) -> Vec<(usize, String, String)> {
+    let sections = sections(text).into_iter();
+    let of = |it: SectionAt| (it.start, title_key(&it.title), it.title);
+    sections
+        .map(of)
+        .map(|(start, key, title)| (start, title, key))
+        .collect()
+}

@@ -1,0 +1,271 @@
+//! Who cites whom: what sources know of a work's citations, and what the collection's own
+//! bibliographies say, as one graph.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use deliberate_core::{Article, cut_to_chars};
+use futures::future::join_all;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Lab,
+    discover::search::keys_of,
+    sources::{Direction, Link, PaperId, Source},
+};
+
+/// A graph of citations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Network {
+    /// Works; the first is the one in the middle.
+    pub nodes: Vec<NetworkNode>,
+    /// Who cites whom.
+    pub edges: Vec<NetworkEdge>,
+    /// What could not be asked, each with why.
+    pub problems: Vec<String>,
+    /// Who was asked and answered.
+    pub answered: Vec<String>,
+}
+
+/// A work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkNode {
+    /// Its number, from 0.
+    pub number: usize,
+    /// How many citations it is away from the one in the middle.
+    pub distance: u32,
+    /// The work.
+    pub article: Article,
+}
+
+/// One cites the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkEdge {
+    /// The one that cites, by its number.
+    pub citing: usize,
+    /// The one that is cited.
+    pub cited: usize,
+}
+
+/// Sources that know citations.
+const KNOWING: &[&str] = &["semantic_scholar", "openalex", "europe_pmc", "crossref"];
+
+/// How many works are told each way, and from how many of them it goes on.
+const EACH_WAY: usize = 10;
+const GOES_ON_FROM: usize = 2;
+
+/// The graph around a work, so many citations deep.
+pub async fn network(lab: &Lab, article: &Article, depth: u32) -> Network {
+    let sources: Vec<Arc<dyn Source>> = KNOWING
+        .iter()
+        .filter_map(|name| lab.source(name).cloned())
+        .collect();
+    let mut drawing = Drawing::default();
+    drawing.node(article.clone(), 0);
+    let mut from = vec![0];
+    for distance in 1..=depth.clamp(1, 3) {
+        let mut next = Vec::new();
+        // Both ways on: what is cited is cited more than what cites, and would crowd it out.
+        for direction in [Direction::Citing, Direction::Cited] {
+            let mut reached = Vec::new();
+            for number in &from {
+                reached.extend(drawing.follow(&sources, *number, direction, distance).await);
+            }
+            next.extend(drawing.most_cited(reached, distance));
+        }
+        from = next;
+    }
+    drawing.network.edges = drawing.edges.into_iter().collect();
+    drawing.network.problems.sort();
+    drawing.network.problems.dedup();
+    drawing.network.answered = drawing.answered.into_iter().collect();
+    drawing.network
+}
+
+#[derive(Default)]
+struct Drawing {
+    network: Network,
+    known: BTreeMap<String, usize>,
+    edges: BTreeSet<NetworkEdge>,
+    answered: BTreeSet<String>,
+}
+
+impl Drawing {
+    /// The number of a work, which is a node from now on.
+    fn node(&mut self, article: Article, distance: u32) -> usize {
+        // Sources name works by different ids; one that two of them share is enough.
+        let keys = keys_of(&article);
+        let known = keys.iter().find_map(|key| self.known.get(key)).copied();
+        let number = known.unwrap_or(self.network.nodes.len());
+        for key in keys {
+            self.known.entry(key).or_insert(number);
+        }
+        // A graph says who cites whom; what the works say would only make it large.
+        let article = Article {
+            summary: None,
+            ..article
+        };
+        match self.network.nodes.get_mut(number) {
+            Some(node) => deliberate_citations::merge(&mut node.article, &article),
+            None => self.network.nodes.push(NetworkNode {
+                number,
+                distance,
+                article,
+            }),
+        }
+        number
+    }
+
+    /// The works at the other ends of a work's citations.
+    async fn follow(
+        &mut self,
+        sources: &[Arc<dyn Source>],
+        number: usize,
+        direction: Direction,
+        distance: u32,
+    ) -> Vec<usize> {
+        let Some(id) = self
+            .network
+            .nodes
+            .get(number)
+            .and_then(|it| id_of(&it.article))
+        else {
+            let problem =
+                "a work has no identifier that sources know, so its citations can't be asked for";
+            self.network.problems.push(problem.to_owned());
+            return Vec::new();
+        };
+        let asked = sources.iter().map(|source| {
+            let id = &id;
+            async move {
+                (
+                    source.about(),
+                    source.linked(id, direction, EACH_WAY * 3).await,
+                )
+            }
+        });
+        let mut links: Vec<Link> = Vec::new();
+        let mut told = false;
+        for (about, answer) in join_all(asked).await {
+            match answer {
+                Ok(Some(found)) => {
+                    self.answered.insert(about.name);
+                    told = true;
+                    links.extend(found);
+                }
+                Ok(None) => {}
+                Err(error) => self
+                    .network
+                    .problems
+                    .push(format!("{}: {error}", about.title)),
+            }
+        }
+        if !told {
+            let title = &self
+                .network
+                .nodes
+                .get(number)
+                .map(|it| it.article.title.clone());
+            let what = match direction {
+                Direction::Citing => "what cites",
+                Direction::Cited => "what is cited by",
+            };
+            let title = cut_to_chars(title.as_deref().unwrap_or(""), 100);
+            self.network
+                .problems
+                .push(format!("no source could say {what} {title:?}"));
+        }
+        links.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
+        let mut reached: Vec<usize> = Vec::new();
+        for link in links {
+            if reached.len() >= EACH_WAY {
+                break;
+            }
+            let other = self.node(link.article, distance);
+            if other == number || reached.contains(&other) {
+                continue;
+            }
+            reached.push(other);
+            self.edges.insert(match direction {
+                Direction::Citing => NetworkEdge {
+                    citing: other,
+                    cited: number,
+                },
+                Direction::Cited => NetworkEdge {
+                    citing: number,
+                    cited: other,
+                },
+            });
+        }
+        reached
+    }
+
+    /// Of these the most cited that were not met nearer to the middle, from which the graph goes on.
+    fn most_cited(&self, mut numbers: Vec<usize>, distance: u32) -> Vec<usize> {
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|number| {
+            let node = self.network.nodes.get(*number);
+            node.is_some_and(|it| it.distance == distance && id_of(&it.article).is_some())
+        });
+        let count = |number: &usize| {
+            let node = self.network.nodes.get(*number);
+            std::cmp::Reverse(node.and_then(|it| it.article.citation_count).unwrap_or(0))
+        };
+        numbers.sort_by_key(count);
+        numbers.truncate(GOES_ON_FROM);
+        numbers
+    }
+}
+
+/// What sources know a work by, the best first.
+pub(crate) fn id_of(article: &Article) -> Option<PaperId> {
+    let doi = article.doi.clone().map(PaperId::Doi);
+    let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
+    let s2 = article.s2_id.clone().map(PaperId::SemanticScholar);
+    let openalex = article.openalex_id.clone().map(PaperId::OpenAlex);
+    let pmid = article.pmid.clone().map(PaperId::Pubmed);
+    let pmc = article.pmcid.clone().map(PaperId::Pmc);
+    doi.or(arxiv).or(s2).or(openalex).or(pmid).or(pmc)
+}
+
+impl Network {
+    /// Works that cite the one in the middle, or that it cites, the most cited first.
+    pub fn around(&self, direction: Direction) -> Vec<&NetworkNode> {
+        let ends = self.edges.iter().filter_map(|edge| match direction {
+            Direction::Citing => (edge.cited == 0).then_some(edge.citing),
+            Direction::Cited => (edge.citing == 0).then_some(edge.cited),
+        });
+        let mut nodes: Vec<&NetworkNode> = ends.filter_map(|it| self.nodes.get(it)).collect();
+        nodes.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
+        nodes
+    }
+
+    /// Works that are cited by the same works as the one in the middle, with how many of them;
+    /// known only where the graph is two deep.
+    pub fn cited_together(&self) -> Vec<(&NetworkNode, usize)> {
+        let citing: BTreeSet<usize> = self
+            .edges
+            .iter()
+            .filter(|it| it.cited == 0)
+            .map(|it| it.citing)
+            .collect();
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for edge in self
+            .edges
+            .iter()
+            .filter(|it| it.cited != 0 && citing.contains(&it.citing))
+        {
+            *counts.entry(edge.cited).or_default() += 1;
+        }
+        let mut all: Vec<(&NetworkNode, usize)> = counts
+            .into_iter()
+            .filter_map(|(number, many)| Some((self.nodes.get(number)?, many)))
+            .collect();
+        all.sort_by_key(|it| std::cmp::Reverse(it.1));
+        all
+    }
+}

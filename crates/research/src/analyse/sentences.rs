@@ -1,0 +1,115 @@
+//! Sentences of a text, with where each stands.
+
+/// A stretch of a text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Words that end with a dot without ending a sentence.
+const SHORT: &[&str] = &[
+    "al", "fig", "figs", "eq", "eqs", "ref", "refs", "sec", "no", "vol", "pp", "vs", "cf", "e.g",
+    "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "resp", "etc", "tab", "ca",
+];
+
+/// What may stand between the mark that ends a sentence and the space behind it.
+const CLOSING: [char; 6] = ['"', '\'', ')', ']', '”', '’'];
+
+/// The sentences of a text, in order. Blank lines and form feeds part them, too.
+pub(crate) fn sentences(text: &str) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, it)) = chars.next() {
+        let next = chars.peek().copied();
+        let ends = match it {
+            '.' | '!' | '?' => {
+                let after = text.get(at + it.len_utf8()..).unwrap_or("");
+                begins_anew(after) && !(it == '.' && is_short(text.get(start..at).unwrap_or("")))
+            }
+            '\u{c}' => true,
+            '\n' => next.is_some_and(|(_, next)| next == '\n'),
+            _ => false,
+        };
+        if ends {
+            let mut end = at + it.len_utf8();
+            // What closes belongs to what it closes.
+            while let Some((at, closing)) = chars.next_if(|(_, it)| CLOSING.contains(it)) {
+                end = at + closing.len_utf8();
+            }
+            push(&mut spans, text, start, end);
+            start = end;
+        }
+    }
+    push(&mut spans, text, start, text.len());
+    spans
+}
+
+/// Without the space around it; nothing but space is no sentence.
+fn push(spans: &mut Vec<Span>, text: &str, start: usize, end: usize) {
+    let Some(stretch) = text.get(start..end) else {
+        return;
+    };
+    let trimmed = stretch.trim_start();
+    let start = start + (stretch.len() - trimmed.len());
+    let end = start + trimmed.trim_end().len();
+    if end > start {
+        spans.push(Span { start, end });
+    }
+}
+
+/// A sentence begins after a space, with a capital, a digit, a bracket or a quote.
+fn begins_anew(after: &str) -> bool {
+    let after = after.trim_start_matches(CLOSING);
+    let rest = after.trim_start();
+    if rest.is_empty() {
+        return true;
+    }
+    let begins = rest.chars().next().is_some_and(|it| {
+        it.is_uppercase() || it.is_numeric() || matches!(it, '(' | '[' | '"' | '“' | '‘')
+    });
+    rest.len() < after.len() && begins
+}
+
+fn is_short(before: &str) -> bool {
+    let word = before
+        .rsplit(|it: char| it.is_whitespace() || it == '(')
+        .next()
+        .unwrap_or("");
+    let lower = word.to_lowercase();
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
+    initial || SHORT.contains(&lower.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> Vec<&str> {
+        sentences(text)
+            .iter()
+            .filter_map(|it| text.get(it.start..it.end))
+            .collect()
+    }
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        assert_eq!(
+            cut(
+                "We follow Smith et al. (2019), cf. Fig. 3. It grew by 3.5 %. \"Why?\" Nobody knows."
+            ),
+            [
+                "We follow Smith et al. (2019), cf. Fig. 3.",
+                "It grew by 3.5 %.",
+                "\"Why?\"",
+                "Nobody knows."
+            ]
+        );
+        assert_eq!(
+            cut("J. R. Doe wrote it.\n\nA heading\n\nThe end"),
+            ["J. R. Doe wrote it.", "A heading", "The end"]
+        );
+        assert_eq!(cut("  "), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,162 @@
+//! Every sentence against the passages: in code first, and by a model only where a claim is merely
+//! put in other words. A model must show the words; what it can't is not supported.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::state::{Desk, State, Stop};
+use crate::answer::{
+    asks::{Kind, tagged},
+    judged::Judged,
+    shelf::Retrieves,
+    verify::{Claim, Verdict, Verifier},
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Opinions {
+    #[schemars(length(max = 12))]
+    claims: Vec<Opinion>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Opinion {
+    number: usize,
+    supported: bool,
+    #[serde(default)]
+    #[schemars(length(max = 8))]
+    passage: Option<String>,
+    #[serde(default)]
+    #[schemars(length(max = 400))]
+    quote: Option<String>,
+}
+
+const CHECK: Kind = Kind {
+    purpose: "check",
+    text: include_str!("../asks/check.md"),
+    max_tokens: 1_500,
+    temperature: 0.0,
+};
+
+/// Fewer words prove nothing.
+const LEAST_WORDS: usize = 5;
+
+pub(super) async fn run<R: Retrieves>(
+    state: &mut State,
+    desk: &Desk<'_, R>,
+) -> Result<String, Stop> {
+    let Some(draft) = state.draft.take() else {
+        return Ok("nothing to check".to_owned());
+    };
+    let mut judged = Judged::of(draft.claims(), &state.pool).await?;
+    let open = judged.open();
+    let mut second = 0;
+    let standing = judged.stands(desk.shelf.answers().support);
+    if !open.is_empty() && !standing && !state.budget.is_scarce() {
+        // What can't be asked for stays unsupported; the answer is kept either way.
+        match ask(state, desk, &judged, &open).await {
+            Ok(opinions) => second = settle(state, &mut judged, &open, opinions.as_ref()),
+            Err(Stop::Spent(what)) => state.leave_out(format!("check by a model: {what}")),
+            Err(stop) => return Err(stop),
+        }
+    }
+    state.problems = judged.problems();
+    let support = judged.support();
+    let better = state
+        .judged
+        .as_ref()
+        .is_none_or(|it| support >= it.support());
+    let claims = judged.claims();
+    if better {
+        state.judged = Some(judged);
+    }
+    Ok(match support {
+        Some(support) => format!(
+            "{:.0} % of {claims} claims supported{}",
+            support * 100.0,
+            if second > 0 {
+                format!(", {second} of them by words a model pointed at")
+            } else {
+                String::new()
+            }
+        ),
+        None => "it claims nothing".to_owned(),
+    })
+}
+
+async fn ask<R: Retrieves>(
+    state: &mut State,
+    desk: &Desk<'_, R>,
+    judged: &Judged,
+    open: &[usize],
+) -> Result<Option<Opinions>, Stop> {
+    let claims: Vec<&Claim> = open
+        .iter()
+        .filter_map(|&at| judged.sentences.get(at))
+        .map(|(claim, _)| claim)
+        .collect();
+    let cited: BTreeSet<usize> = claims
+        .iter()
+        .flat_map(|it| &it.cited)
+        .filter_map(|id| id.strip_prefix('p')?.parse::<usize>().ok()?.checked_sub(1))
+        .collect();
+    let cited: Vec<usize> = cited.into_iter().collect();
+    let (passages, _) = state.pool.shown(&cited);
+    let listed: Vec<String> = claims
+        .iter()
+        .enumerate()
+        .map(|(at, it)| format!("Claim {}:\n{}", at + 1, tagged("claim", &it.text)))
+        .collect();
+    let ask = CHECK.ask::<Opinions>(
+        format!("check/{}", state.rounds),
+        &[("passages", &passages), ("claims", &listed.join("\n"))],
+    );
+    state.ask(desk.call, ask).await
+}
+
+/// Takes over what the model could show. How many claims that is.
+fn settle(
+    state: &State,
+    judged: &mut Judged,
+    open: &[usize],
+    opinions: Option<&Opinions>,
+) -> usize {
+    let Some(opinions) = opinions else {
+        return 0;
+    };
+    let verifier = Verifier::new(&state.pool.sources());
+    let mut settled = 0;
+    for opinion in opinions.claims.iter().filter(|it| it.supported) {
+        let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
+        let Some((claim, checked)) = place.and_then(|&at| judged.sentences.get_mut(at)) else {
+            continue;
+        };
+        let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
+            continue;
+        };
+        if quote.split_whitespace().count() < LEAST_WORDS
+            || !claim.cited.contains(passage)
+            || state.pool.of(passage).is_none()
+        {
+            continue;
+        }
+        let shown = verifier.check(&Claim {
+            text: "They write so.".to_owned(),
+            cited: vec![passage.clone()],
+            quote: Some(quote.clone()),
+        });
+        let found = shown.evidence.iter().find(|it| it.passage == *passage);
+        let misquoted = shown
+            .problems
+            .iter()
+            .any(|it| it.kind == crate::answer::verify::ProblemKind::Quote);
+        if let Some(found) = found.filter(|_| !misquoted) {
+            checked.verdict = Verdict::Supported;
+            checked.problems.clear();
+            checked.evidence = vec![found.clone()];
+            settled += 1;
+        }
+    }
+    settled
+}

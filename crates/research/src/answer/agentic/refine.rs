@@ -1,0 +1,125 @@
+//! The sentences of passages that bear on the question, picked out word for word, so that what
+//! rests on them still has its place.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::state::{Desk, State, Stop};
+use crate::answer::{
+    asks::{Kind, tagged},
+    pool::Pool,
+    shelf::Retrieves,
+    verify,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Picked {
+    #[schemars(length(max = 120))]
+    passages: Vec<Picks>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Picks {
+    #[schemars(length(max = 8))]
+    passage: String,
+    #[schemars(length(max = 40))]
+    sentences: Vec<usize>,
+}
+
+const REFINE: Kind = Kind {
+    purpose: "refine",
+    text: include_str!("../asks/refine.md"),
+    max_tokens: 1_500,
+    temperature: 0.0,
+};
+
+/// Less text than this needs no picking, in characters.
+const LITTLE: usize = 6_000;
+
+/// Sentences of a passage that are numbered.
+const MOST_SENTENCES: usize = 20;
+
+pub(super) async fn run<R: Retrieves>(
+    state: &mut State,
+    desk: &Desk<'_, R>,
+) -> Result<String, Stop> {
+    let kept: Vec<usize> = state.kept.iter().copied().collect();
+    let kept: Vec<usize> = kept
+        .into_iter()
+        .filter(|it| !state.refined.contains_key(it))
+        .collect();
+    let chars: usize = kept
+        .iter()
+        .filter_map(|&it| state.pool.get(it))
+        .map(|it| it.passage.text.len())
+        .sum();
+    if chars < LITTLE {
+        return Ok("not needed: the passages are short".to_owned());
+    }
+    let (passages, shown) = state
+        .pool
+        .shown_as(&kept, |_, it| numbered(&it.passage.text));
+    let ask = REFINE.ask::<Picked>(
+        format!("refine/{}", state.rounds),
+        &[
+            ("passages", &passages),
+            ("question", &tagged("question", &state.question)),
+        ],
+    );
+    let Some(picked) = state.ask::<Picked>(desk.call, ask).await? else {
+        return Ok("left as they are".to_owned());
+    };
+    let mut sentences = 0;
+    for at in shown {
+        let id = Pool::id(at);
+        let Some(picks) = picked.passages.iter().find(|it| it.passage == id) else {
+            continue;
+        };
+        let text = state
+            .pool
+            .get(at)
+            .map(|it| chosen(&it.passage.text, &picks.sentences));
+        match text {
+            Some(text) if !text.is_empty() => {
+                sentences += picks.sentences.len();
+                state.refined.insert(at, text);
+            }
+            // Nothing of it helps; it stays as evidence, but is not written from.
+            _ if state.kept.len() > 1 => {
+                state.kept.remove(&at);
+            }
+            _ => {}
+        }
+    }
+    Ok(format!(
+        "{sentences} sentences of {} passages",
+        state.refined.len()
+    ))
+}
+
+fn numbered(text: &str) -> String {
+    let lines = verify::split(text)
+        .into_iter()
+        .take(MOST_SENTENCES)
+        .enumerate();
+    let lines: Vec<String> = lines.map(|(at, it)| format!("[{}] {it}", at + 1)).collect();
+    lines.join("\n")
+}
+
+/// The sentences of those numbers, in their order, with dots where something is left out.
+fn chosen(text: &str, numbers: &[usize]) -> String {
+    let all = verify::split(text);
+    let mut out = String::new();
+    let mut last = None;
+    for (at, sentence) in all.iter().enumerate() {
+        if !numbers.contains(&(at + 1)) {
+            continue;
+        }
+        if let Some(last) = last {
+            out.push_str(if last + 1 == at { " " } else { " […] " });
+        }
+        out.push_str(sentence);
+        last = Some(at);
+    }
+    out
+}

@@ -1,0 +1,93 @@
+//! A draft once it is checked: which sentences stand, and how much of it does.
+
+use deliberate_toolkit::ToolError;
+
+use super::{
+    pool::Pool,
+    verify::{Checked, Claim, ProblemKind, Verdict, Verifier},
+};
+
+/// A draft once it is checked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Judged {
+    pub(super) sentences: Vec<(Claim, Checked)>,
+}
+
+impl Judged {
+    /// Checks claims against all passages, beside the runtime: many passages are some work.
+    pub(super) async fn of(claims: Vec<Claim>, pool: &Pool) -> Result<Self, ToolError> {
+        let sources = pool.sources();
+        let work = tokio::task::spawn_blocking(move || {
+            let verifier = Verifier::new(&sources);
+            let check = |claim: Claim| {
+                let checked = verifier.check(&claim);
+                (claim, checked)
+            };
+            Self {
+                sentences: claims.into_iter().map(check).collect(),
+            }
+        });
+        work.await.map_err(|error| {
+            tracing::error!(%error, "the check of an answer failed");
+            ToolError::Internal
+        })
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let all = self.sentences.iter();
+        all.filter(|(_, it)| it.verdict == verdict).count()
+    }
+
+    /// How many sentences claim something.
+    pub(super) fn claims(&self) -> usize {
+        self.sentences.len() - self.count(Verdict::NoClaim)
+    }
+
+    /// The share of claims that are supported; none if nothing is claimed.
+    pub(super) fn support(&self) -> Option<f64> {
+        let claims = self.claims();
+        (claims > 0).then(|| self.count(Verdict::Supported) as f64 / claims as f64)
+    }
+
+    /// Whether enough of it is supported.
+    pub(super) fn stands(&self, least: f64) -> bool {
+        self.support().is_some_and(|it| it >= least)
+    }
+
+    /// What is wrong with it, a line for each sentence that does not stand.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let wrong = self.sentences.iter().filter(|(_, checked)| {
+            matches!(
+                checked.verdict,
+                Verdict::Contradicted | Verdict::Disputed | Verdict::NotFound
+            )
+        });
+        let line = |(claim, checked): &(Claim, Checked)| {
+            let reasons: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
+            let word = match checked.verdict {
+                Verdict::Contradicted => "the passages say otherwise",
+                Verdict::Disputed => "the passages give different values",
+                _ => "not found in the passages",
+            };
+            let text = deliberate_core::cut_to_chars(&claim.text, 300);
+            format!("“{text}”: {word}: {}", reasons.join("; "))
+        };
+        wrong.map(line).take(12).collect()
+    }
+
+    /// Claims of which code can't tell: no number, name or quote of theirs is missing, they are
+    /// only put in other words than the passages.
+    pub(super) fn open(&self) -> Vec<usize> {
+        let all = self.sentences.iter().enumerate();
+        let open = all.filter(|(_, (claim, checked))| {
+            let in_other_words = checked
+                .problems
+                .iter()
+                .all(|it| it.kind == ProblemKind::Matter);
+            let digits = claim.text.contains(|it: char| it.is_ascii_digit());
+            let cites = !claim.cited.is_empty() && !digits;
+            checked.verdict == Verdict::NotFound && in_other_words && cites
+        });
+        open.map(|(at, _)| at).take(8).collect()
+    }
+}

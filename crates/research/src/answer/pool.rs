@@ -1,0 +1,135 @@
+//! The passages of one question: each once, numbered as they came, so that earlier evidence stays
+//! and ids stay what they are.
+
+use deliberate_core::cut_to_chars;
+
+use super::{
+    asks,
+    verify::{Credit, Source},
+};
+use crate::{FoundPassage, collect::Place};
+
+/// The passages of one question.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pool(Vec<FoundPassage>);
+
+/// No question has more.
+const MOST: usize = 120;
+
+/// The most of one passage that claims are checked against, in characters.
+const LONGEST: usize = 12_000;
+
+impl Pool {
+    /// Adds what is not there yet. Where each of all that were given is now.
+    pub(super) fn add(&mut self, found: Vec<FoundPassage>) -> Vec<usize> {
+        let mut places = Vec::new();
+        for passage in found {
+            let same = |it: &FoundPassage| {
+                it.kept.id == passage.kept.id && it.passage.number == passage.passage.number
+            };
+            match self.0.iter().position(same) {
+                Some(at) if places.contains(&at) => {}
+                Some(at) => places.push(at),
+                None if self.0.len() < MOST => {
+                    places.push(self.0.len());
+                    self.0.push(passage);
+                }
+                None => {}
+            }
+        }
+        places
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&FoundPassage> {
+        self.0.get(at)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a passage is cited by.
+    pub(super) fn id(at: usize) -> String {
+        format!("p{}", at + 1)
+    }
+
+    /// The passage of an id.
+    pub(super) fn of(&self, id: &str) -> Option<&FoundPassage> {
+        let number: usize = id.strip_prefix('p')?.parse().ok()?;
+        self.0.get(number.checked_sub(1)?)
+    }
+
+    /// The passages as claims are checked against them.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        let all = self.0.iter().enumerate();
+        all.map(|(at, it)| source(&Self::id(at), it)).collect()
+    }
+
+    /// These passages as a model is shown them, as far as there is room; which of them are.
+    pub(super) fn shown(&self, wanted: &[usize]) -> (String, Vec<usize>) {
+        self.shown_as(wanted, |_, it| it.passage.text.clone())
+    }
+
+    /// The same, each with the text that `text` gives it.
+    pub(super) fn shown_as(
+        &self,
+        wanted: &[usize],
+        text: impl Fn(usize, &FoundPassage) -> String,
+    ) -> (String, Vec<usize>) {
+        let mut out = String::new();
+        let mut shown = Vec::new();
+        for &at in wanted {
+            let Some(found) = self.get(at) else {
+                continue;
+            };
+            let passage = asks::passage(&Self::id(at), found, &text(at, found));
+            if out.len() + passage.len() > asks::ALL_CHARS && !shown.is_empty() {
+                break;
+            }
+            out.push_str(&passage);
+            out.push_str("\n\n");
+            shown.push(at);
+        }
+        (out.trim_end().to_owned(), shown)
+    }
+}
+
+fn source(id: &str, found: &FoundPassage) -> Source {
+    let (text, place) = cut(&found.passage.text, found.place);
+    let article = &found.kept.article;
+    let authors = article.authors.iter().take(100);
+    Source {
+        id: id.to_owned(),
+        work: found.kept.id.clone(),
+        text,
+        place,
+        credit: Credit {
+            authors: authors.map(|it| it.family.clone()).collect(),
+            year: article.year(),
+            title: cut_to_chars(&article.title, 500),
+        },
+    }
+}
+
+/// The beginning of a long passage, and where that stands.
+fn cut(text: &str, place: Place) -> (String, Place) {
+    if text.chars().nth(LONGEST).is_none() {
+        return (text.to_owned(), place);
+    }
+    let text: String = text.chars().take(LONGEST).collect();
+    let pages = text.matches('\u{c}').count();
+    let last = text
+        .rsplit('\u{c}')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count();
+    let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    let begun = if pages == 0 { place.start } else { 0 };
+    let place = Place {
+        end_page: place.page.saturating_add(number(pages)),
+        end: begun.saturating_add(number(last)),
+        ..place
+    };
+    (text, place)
+}

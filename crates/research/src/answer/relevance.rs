@@ -1,0 +1,286 @@
+//! How well papers fit a research question: by a model where one can be asked, else by words. A
+//! model that fails never makes a paper irrelevant.
+
+use std::collections::HashSet;
+
+use deliberate_core::{Article, cut_to_chars};
+use deliberate_thinker::ThinkError;
+use deliberate_toolkit::{Call, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    asks::{Kind, quiet, tagged},
+    said, verify,
+};
+use crate::collect::fence::fenced;
+
+/// What papers are judged by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionLike {
+    /// What is asked, or what the question is called.
+    pub name: String,
+    /// More about it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Words that matter.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// Fields it is in.
+    #[serde(default)]
+    pub topics: Vec<String>,
+    /// People whose papers are wanted.
+    #[serde(default)]
+    pub authors: Vec<String>,
+}
+
+/// How well a paper fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Relevance {
+    /// 0 to 1.
+    pub score: f64,
+    /// Keywords of the question that it deals with.
+    pub matched_keywords: Vec<String>,
+    /// Why.
+    pub reasoning: String,
+    /// Who says so.
+    pub by: By,
+}
+
+/// Who judged a paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A model.
+    Model,
+    /// The words it shares with the question.
+    Words,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Judged {
+    #[schemars(length(max = 20))]
+    papers: Vec<Judgement>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Judgement {
+    paper: usize,
+    /// 0 to 100
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+    #[serde(default)]
+    #[schemars(length(max = 12), inner(length(max = 80)))]
+    keywords: Vec<String>,
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    reason: String,
+}
+
+const RELEVANCE: Kind = Kind {
+    purpose: "relevance",
+    text: include_str!("asks/relevance.md"),
+    max_tokens: 3_000,
+    temperature: 0.1,
+};
+
+/// Papers of one ask, and how much of each is shown.
+const TOGETHER: usize = 12;
+const ABSTRACT_CHARS: usize = 2_000;
+
+/// How well papers fit a question, in their order.
+pub async fn relevance(
+    call: &Call,
+    question: &QuestionLike,
+    articles: &[&Article],
+) -> Result<Vec<Relevance>, ToolError> {
+    let by_words = |article: &&Article| words(question, article);
+    if articles.is_empty() || !call.has_model().await {
+        return Ok(articles.iter().map(by_words).collect());
+    }
+    let batches: Vec<&[&Article]> = articles.chunks(TOGETHER).collect();
+    let asks = batches.iter().enumerate();
+    let asks = asks.map(|(at, batch)| ask(format!("relevance/{at}"), question, batch));
+    let outcomes = call.think_all::<Judged>(asks.collect()).await?;
+    let mut all = Vec::with_capacity(articles.len());
+    for (batch, outcome) in batches.into_iter().zip(outcomes) {
+        let judged = match outcome {
+            Ok(thinking) => Ok(thinking.value),
+            Err(ToolError::Think(error)) if error != ThinkError::Pending => Err(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        for (at, article) in batch.iter().enumerate() {
+            all.push(match &judged {
+                Ok(judged) => of_model(judged, at, question)
+                    .unwrap_or_else(|| instead(question, article, "gave it no score")),
+                Err(why) => instead(question, article, &format!("could not be asked ({why})")),
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn ask(key: String, question: &QuestionLike, articles: &[&Article]) -> deliberate_thinker::Ask {
+    let list = |label: &str, items: &[String]| {
+        let items: Vec<String> = items
+            .iter()
+            .take(50)
+            .map(|it| cut_to_chars(it, 100))
+            .collect();
+        if items.is_empty() {
+            String::new()
+        } else {
+            format!("\n{label}: {}", items.join(", "))
+        }
+    };
+    let asked = format!(
+        "{}{}{}{}{}",
+        cut_to_chars(&question.name, 2_000),
+        question
+            .description
+            .as_deref()
+            .map(|it| format!("\n{}", cut_to_chars(it, 2_000)))
+            .unwrap_or_default(),
+        list("Keywords", &question.keywords),
+        list("Topics", &question.topics),
+        list("Preferred authors", &question.authors),
+    );
+    let papers: Vec<String> = articles
+        .iter()
+        .enumerate()
+        .map(|(at, article)| {
+            let summary = article.summary.as_deref().unwrap_or("(no abstract)");
+            let text = format!(
+                "{}\n{}\n{}",
+                cut_to_chars(&article.title, 400),
+                said::authors(article),
+                cut_to_chars(summary, ABSTRACT_CHARS)
+            );
+            fenced(&[("id", &(at + 1).to_string())], &quiet(&text))
+        })
+        .collect();
+    RELEVANCE.ask::<Judged>(
+        key,
+        &[
+            ("question", &tagged("question", &asked)),
+            ("papers", &papers.join("\n\n")),
+        ],
+    )
+}
+
+fn of_model(judged: &Judged, at: usize, question: &QuestionLike) -> Option<Relevance> {
+    let found = judged.papers.iter().find(|it| it.paper == at + 1)?;
+    let known = |it: &&String| {
+        question
+            .keywords
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(it))
+    };
+    found.score.is_finite().then(|| Relevance {
+        score: (found.score / 100.0).clamp(0.0, 1.0),
+        matched_keywords: found.keywords.iter().filter(known).cloned().collect(),
+        reasoning: said::inline(&cut_to_chars(&found.reason, 300)),
+        by: By::Model,
+    })
+}
+
+fn instead(question: &QuestionLike, article: &Article, why: &str) -> Relevance {
+    let mut found = words(question, article);
+    found.reasoning = format!("The model {why}. {}", found.reasoning);
+    found
+}
+
+/// How well a paper fits by its words: each keyword and topic that its title or abstract has, those
+/// of the title counting more.
+fn words(question: &QuestionLike, article: &Article) -> Relevance {
+    let title = verify::matter(&article.title);
+    let summary = article.summary.as_deref().unwrap_or_default();
+    let mut text = verify::matter(&cut_to_chars(summary, 20_000));
+    text.extend(
+        article
+            .keywords
+            .iter()
+            .take(100)
+            .flat_map(|it| verify::matter(it)),
+    );
+    let share = |phrase: &str| {
+        let wanted = verify::matter(phrase);
+        if wanted.is_empty() {
+            return 0.0;
+        }
+        let points: f64 = wanted.iter().map(|it| points(it, &title, &text)).sum();
+        points / wanted.len() as f64
+    };
+    let mean = |phrases: &[String]| {
+        let all: Vec<f64> = phrases.iter().take(100).map(|it| share(it)).collect();
+        (!all.is_empty()).then(|| {
+            // A paper need not have every keyword: the best ones count most.
+            let best = all.iter().copied().fold(0.0, f64::max);
+            let sum: f64 = all.iter().sum();
+            0.5 * best + 0.5 * sum / all.len() as f64
+        })
+    };
+    let keywords = mean(&question.keywords);
+    let topics = mean(&question.topics);
+    let name = share(&question.name);
+    let parts = [(keywords, 0.5), (topics, 0.2), (Some(name), 0.3)];
+    let weight: f64 = parts
+        .iter()
+        .filter(|it| it.0.is_some())
+        .map(|it| it.1)
+        .sum();
+    let sum: f64 = parts
+        .iter()
+        .map(|(it, weight)| it.unwrap_or(0.0) * weight)
+        .sum();
+    let by = |author: &&String| {
+        article.authors.iter().any(|it| {
+            author.to_lowercase().contains(&it.family.to_lowercase()) && !it.family.is_empty()
+        })
+    };
+    let bonus = if question.authors.iter().any(|it| by(&it)) {
+        0.1
+    } else {
+        0.0
+    };
+    let score = (sum / weight.max(f64::EPSILON) + bonus).clamp(0.0, 1.0);
+    let matched: Vec<String> = question
+        .keywords
+        .iter()
+        .filter(|it| share(it) >= 0.6)
+        .cloned()
+        .collect();
+    let reasoning = format!(
+        "By words: {} of {} keywords are in its title or abstract; {}.",
+        matched.len(),
+        question.keywords.len(),
+        band(score)
+    );
+    Relevance {
+        score: (score * 1_000.0).round() / 1_000.0,
+        matched_keywords: matched,
+        reasoning,
+        by: By::Words,
+    }
+}
+
+fn points(word: &str, title: &HashSet<String>, text: &HashSet<String>) -> f64 {
+    if title.contains(word) {
+        1.0
+    } else if text.contains(word) {
+        0.75
+    } else {
+        0.0
+    }
+}
+
+/// What a score means.
+pub(crate) fn band(score: f64) -> &'static str {
+    match score {
+        it if it < 0.3 => "not relevant",
+        it if it < 0.5 => "weak",
+        it if it < 0.7 => "useful",
+        it if it <= 0.9 => "strong",
+        _ => "exactly what is looked for",
+    }
+}

@@ -1,0 +1,83 @@
+//! How well passages fit a question, by the model that thinks for the call: one ask for all of
+//! them, whole numbers, and no harm if it fails.
+
+use deliberate_thinker::Ask;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    asks::{Kind, tagged},
+    pool::Pool,
+};
+
+/// What a model gives passages.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct Scores {
+    #[schemars(length(max = 120))]
+    scores: Vec<Score>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Score {
+    #[schemars(length(max = 8))]
+    passage: serde_json::Value,
+    /// 0 to 100
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+}
+
+const SCORE: Kind = Kind {
+    purpose: "grade",
+    text: include_str!("asks/score.md"),
+    max_tokens: 1_800,
+    temperature: 0.0,
+};
+
+/// How much of a passage is judged, in characters.
+const JUDGED_CHARS: usize = 1_200;
+
+/// The ask for scores of these passages, and which of them it shows.
+pub(super) fn ask(key: String, question: &str, pool: &Pool, wanted: &[usize]) -> (Ask, Vec<usize>) {
+    let (passages, shown) = pool.shown_as(wanted, |_, it| {
+        deliberate_core::cut_to_chars(&it.passage.text, JUDGED_CHARS)
+    });
+    let ask = SCORE.ask::<Scores>(
+        key,
+        &[
+            ("passages", &passages),
+            ("question", &tagged("question", question)),
+            ("count", &shown.len().to_string()),
+        ],
+    );
+    (ask, shown)
+}
+
+impl Scores {
+    /// The score of a passage, 0 to 1, if it was given one.
+    pub(super) fn of(&self, at: usize) -> Option<f64> {
+        let wanted = at + 1;
+        let number = |it: &serde_json::Value| -> Option<usize> {
+            let text = it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            digits.parse().ok()
+        };
+        let found = self
+            .scores
+            .iter()
+            .find(|it| number(&it.passage) == Some(wanted));
+        let score = found.map(|it| it.score / 100.0)?;
+        score.is_finite().then(|| score.clamp(0.0, 1.0))
+    }
+}
+
+/// The passages in the order of their scores; what has none stays behind, in its order.
+pub(super) fn ordered(
+    mut passages: Vec<usize>,
+    score: impl Fn(usize) -> Option<f64>,
+) -> Vec<usize> {
+    passages.sort_by(|one, other| {
+        let of = |at: usize| score(at).unwrap_or(-1.0);
+        of(*other).total_cmp(&of(*one))
+    });
+    passages
+}

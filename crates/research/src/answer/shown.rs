@@ -1,0 +1,278 @@
+//! What a client is given of an answer, as data.
+
+use deliberate_core::cut_to_chars;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    judged::Judged,
+    pool::Pool,
+    said,
+    verify::{Checked, Claim, Evidence, Problem, Verdict},
+};
+use crate::FoundPassage;
+
+/// What came of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// An answer of which enough is supported.
+    Answered,
+    /// The best there was when a budget was spent or nobody could be asked.
+    Partial,
+    /// Too little of the answer is supported for it to be given.
+    Withheld,
+    /// The collection says nothing about it.
+    NothingFound,
+}
+
+/// A sentence of an answer, and what it rests on.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SentenceShown {
+    text: String,
+    verdict: Verdict,
+    citations: Vec<Citation>,
+    problems: Vec<ProblemShown>,
+    /// Whether the check found the place: those that the sentence cites do not say so, or it cites
+    /// none
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    citation_supplied: bool,
+    /// Passages that say otherwise
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    disputed: Vec<Citation>,
+}
+
+/// What is wrong with a sentence.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProblemShown {
+    #[serde(flatten)]
+    problem: Problem,
+    /// In a sentence
+    said: String,
+}
+
+/// A place in a paper.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Citation {
+    /// Which of `sources` it is in
+    pub source: usize,
+    /// The article.
+    pub article_id: String,
+    /// What it is cited by.
+    pub cite_key: String,
+    /// Its title.
+    pub title: String,
+    /// From 1; 0 for the abstract of a paper without text
+    pub page: u32,
+    /// Characters of the page
+    pub start: u32,
+    /// The page it ends on.
+    pub end_page: u32,
+    /// After the last character
+    pub end: u32,
+    /// What stands there
+    pub quote: String,
+}
+
+/// A paper that passages are from.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SourceShown {
+    /// What it is cited by in the answer.
+    pub number: usize,
+    /// The article.
+    pub article_id: String,
+    /// What it is cited by in bibliographies.
+    pub cite_key: String,
+    /// Its title.
+    pub title: String,
+    /// `Smith & Jones`.
+    pub authors: String,
+    /// When it appeared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub year: Option<u16>,
+    /// Whether it is known to be retracted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retracted: bool,
+    /// Its best passage's relevance, 0 to 1
+    pub relevance: f64,
+    /// Passages that were found in it.
+    pub passages: Vec<PassageShown>,
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PassageShown {
+    /// The page it begins on.
+    pub page: u32,
+    /// Characters of the page.
+    pub start: u32,
+    /// The page it ends on.
+    pub end_page: u32,
+    /// After the last character.
+    pub end: u32,
+    /// How well it fits the question, 0 to 1
+    pub relevance: f64,
+    /// Its beginning
+    pub excerpt: String,
+}
+
+/// What a step of the graph came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TracedNode {
+    /// Which.
+    pub node: &'static str,
+    /// What came of it.
+    pub outcome: String,
+    /// How long it took.
+    pub ms: u64,
+    /// Models asked.
+    pub model_calls: u32,
+}
+
+/// How much of a quote is shown, and of a passage.
+const QUOTE_CHARS: usize = 600;
+const EXCERPT_CHARS: usize = 500;
+
+/// Papers of these passages, numbered as they first come.
+pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<SourceShown> {
+    let mut all: Vec<SourceShown> = Vec::new();
+    for &at in used {
+        let Some(found) = pool.get(at) else {
+            continue;
+        };
+        let fits = relevance_of(question, found);
+        let passage = PassageShown {
+            page: found.place.page,
+            start: found.place.start,
+            end_page: found.place.end_page,
+            end: found.place.end,
+            relevance: fits,
+            excerpt: cut_to_chars(&said::inline(&found.passage.text), EXCERPT_CHARS),
+        };
+        if let Some(source) = all.iter_mut().find(|it| it.article_id == found.kept.id) {
+            source.relevance = source.relevance.max(fits);
+            source.passages.push(passage);
+            continue;
+        }
+        let article = &found.kept.article;
+        all.push(SourceShown {
+            number: all.len() + 1,
+            article_id: found.kept.id.clone(),
+            cite_key: found.kept.cite_key.clone(),
+            title: said::inline(&article.title),
+            authors: said::authors(article),
+            year: article.year(),
+            retracted: article.retracted == Some(true),
+            relevance: fits,
+            passages: vec![passage],
+        });
+    }
+    all
+}
+
+/// How well a passage fits a question, 0 to 1: what a second look gave it, or else the better of
+/// its likeness in meaning and the share of the question's words that are in it.
+pub(super) fn relevance_of(question: &str, found: &FoundPassage) -> f64 {
+    if let Some(score) = found.rerank_score {
+        return f64::from(score).clamp(0.0, 1.0);
+    }
+    let wanted = super::verify::matter(question);
+    let title = &found.kept.article.title;
+    let there = super::verify::matter(&format!(
+        "{title}. {}",
+        cut_to_chars(&found.passage.text, 8_000)
+    ));
+    let shared = wanted.iter().filter(|it| there.contains(*it)).count();
+    let words = if wanted.is_empty() {
+        0.0
+    } else {
+        shared as f64 / wanted.len() as f64
+    };
+    let meaning = f64::from(found.similarity.unwrap_or(0.0)).clamp(0.0, 1.0);
+    let best = words.max(meaning);
+    (best * 1_000.0).round() / 1_000.0
+}
+
+/// The sentences of a checked draft.
+pub(super) fn sentences(
+    judged: &Judged,
+    pool: &Pool,
+    sources: &[SourceShown],
+    cited: bool,
+) -> Vec<SentenceShown> {
+    let all = judged.sentences.iter();
+    all.map(|(claim, checked)| sentence(claim, checked, pool, sources, cited))
+        .collect()
+}
+
+fn sentence(
+    claim: &Claim,
+    checked: &Checked,
+    pool: &Pool,
+    sources: &[SourceShown],
+    cited: bool,
+) -> SentenceShown {
+    let show = |all: &[Evidence]| -> Vec<Citation> {
+        let wanted = all.iter().filter(|_| cited);
+        wanted
+            .filter_map(|it| citation(it, pool, sources))
+            .take(4)
+            .collect()
+    };
+    let problems = checked.problems.iter().map(|it| ProblemShown {
+        said: it.to_string(),
+        problem: it.clone(),
+    });
+    SentenceShown {
+        text: said::inline(&claim.text),
+        verdict: checked.verdict,
+        citations: show(&checked.evidence),
+        problems: problems.collect(),
+        citation_supplied: checked.corrected,
+        disputed: show(&checked.disputed),
+    }
+}
+
+fn citation(evidence: &Evidence, pool: &Pool, sources: &[SourceShown]) -> Option<Citation> {
+    let found = pool.of(&evidence.passage)?;
+    let source = sources.iter().find(|it| it.article_id == evidence.work)?;
+    Some(Citation {
+        source: source.number,
+        article_id: evidence.work.clone(),
+        cite_key: found.kept.cite_key.clone(),
+        title: source.title.clone(),
+        page: evidence.place.page,
+        start: evidence.place.start,
+        end_page: evidence.place.end_page,
+        end: evidence.place.end,
+        quote: cut_to_chars(&evidence.quote, QUOTE_CHARS),
+    })
+}
+
+impl SentenceShown {
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the place it rests on is one that the check found.
+    pub(super) const fn has_supplied_mark(&self) -> bool {
+        self.citation_supplied
+    }
+
+    pub(super) const fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    pub(super) fn citations(&self) -> &[Citation] {
+        &self.citations
+    }
+
+    pub(super) fn disputed(&self) -> &[Citation] {
+        &self.disputed
+    }
+
+    /// What is wrong with it, in sentences.
+    pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
+        self.problems.iter().map(|it| it.said.as_str())
+    }
+}

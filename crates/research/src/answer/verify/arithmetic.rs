@@ -1,0 +1,100 @@
+//! Whether the numbers of a claim bear out what it says of them: more is more, and a rise ends
+//! higher than it begins.
+
+use super::{
+    Problem, ProblemKind,
+    analysis::Analysis,
+    compare::Sides,
+    number::{Bound, Number},
+};
+
+/// Whether two numbers stand side by side, the first first: `3 to 5`, `3% versus 5%`.
+pub(super) fn side_by_side(text: &Analysis, one: &Number, other: &Number) -> bool {
+    let between = text.tokens.get(one.to..other.from);
+    between.is_some_and(|it| {
+        (1..=2).contains(&it.len())
+            && it.iter().all(|it| {
+                matches!(
+                    it.text.as_str(),
+                    "to" | "and" | "versus" | "vs" | "against" | "–" | "-" | "," | "or"
+                )
+            })
+    })
+}
+
+/// A comparison of the claim that its own numbers speak against.
+pub(super) fn against_itself(sides: &Sides<'_>) -> Option<Problem> {
+    let claim = sides.claim;
+    claim.directions.iter().find_map(|(at, direction)| {
+        if direction.axis != "amount" || claim.is_negated(*at) {
+            return None;
+        }
+        let (first, second) = compared(claim, *at)
+            .or_else(|| ends(claim, *at))
+            .or_else(|| set_against(claim, *at))?;
+        let (one, other) = (first.value.about(), second.value.about());
+        // `lower at 3 than at 5`: the first is what is lower. `rose from 3 to 5`: it is not.
+        let from_to = ends(claim, *at).is_some();
+        let rises = if from_to { other > one } else { one > other };
+        let falls = if from_to { other < one } else { one < other };
+        let wrong = if direction.up { falls } else { rises };
+        wrong.then(|| {
+            let text = |it: &Number| {
+                let span = claim.span(it.from, it.to);
+                span.and_then(|it| sides.text.get(it)).unwrap_or_default()
+            };
+            let word = claim.token(*at).map_or("", |it| it.text.as_str());
+            let claimed = format!("{word}: {} and {}", text(first), text(second));
+            Problem::new(ProblemKind::Direction, claimed, None)
+        })
+    })
+}
+
+/// The numbers on the two sides of `than`, if there is one of a kind on each.
+fn compared(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
+    let part = claim.parts.get(at);
+    let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
+    let than = (at + 1..at + 12).find(|&it| word(it) == "than" && claim.parts.get(it) == part)?;
+    let inside = |number: &&Number| claim.parts.get(number.from) == part;
+    let mut left = claim.numbers.iter().filter(inside);
+    let mut right = left.clone().filter(|it| it.from > than);
+    let first = left.find(|it| it.from > at && it.to <= than)?;
+    let second = right.next()?;
+    let plain = first.bound == Bound::Exact && second.bound == Bound::Exact;
+    let alone = left.all(|it| it.from > than) && right.next().is_none();
+    (plain && alone && first.unit == second.unit).then_some((first, second))
+}
+
+/// The numbers of `more errors, 5 against 3`, if there are no others.
+fn set_against(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
+    let [first, second] = claim.numbers.as_slice() else {
+        return None;
+    };
+    let between = claim.tokens.get(first.to..second.from)?;
+    let [word] = between else {
+        return None;
+    };
+    let set = matches!(word.text.as_str(), "against" | "versus" | "vs");
+    let only = claim
+        .directions
+        .iter()
+        .filter(|(_, it)| it.axis == "amount");
+    let fits = set && first.from > at && first.unit == second.unit && only.count() == 1;
+    fits.then_some((first, second))
+}
+
+/// The numbers of `from 3 to 5` behind a word of change.
+fn ends(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
+    let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
+    let from = (at + 1..at + 12).find(|&it| word(it) == "from")?;
+    let first = claim.numbers.iter().find(|it| it.from == from + 1)?;
+    if word(first.to) != "to" {
+        return None;
+    }
+    let second = claim.numbers.iter().find(|it| it.from == first.to + 1)?;
+    let between = claim
+        .directions
+        .iter()
+        .any(|(it, _)| (at + 1..from).contains(it));
+    (!between && first.unit == second.unit).then_some((first, second))
+}

@@ -1,0 +1,159 @@
+//! A claim made ready: what it quotes, what it says beside that, and whether it claims anything.
+
+use std::{ops::Range, sync::LazyLock};
+
+use regex::Regex;
+
+use super::{
+    Claim,
+    quote::{Quote, quotes},
+};
+
+/// A claim made ready.
+pub(super) struct Ready {
+    /// Its text without marks of citation.
+    pub(super) text: String,
+    /// What it quotes at length.
+    pub(super) quotes: Vec<Quote>,
+    /// Whether there is more of it than is looked at.
+    pub(super) too_long: bool,
+    /// Its text with the quotes taken out.
+    pub(super) unquoted: String,
+}
+
+/// What is longer, in characters, is no single claim, and is not looked at.
+pub(super) const LONGEST: usize = 1_500;
+
+/// Fewer words in quotes are a way of speaking, not a quotation.
+const FEWEST_WORDS: usize = 3;
+
+/// `[3]`, `[Source 2]`, `[p1, p4]`: ours, not what is claimed.
+#[expect(clippy::expect_used, reason = "it is written here and tested")]
+static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\s*\[(?:source\s+|passage\s+|p)?\d{1,3}(?:\s*[,;–-]\s*(?:source\s+|passage\s+|p)?\d{1,3})*\]")
+        .expect("the pattern is right")
+});
+
+/// Ways of saying that the passages do not say.
+#[expect(clippy::expect_used, reason = "it is written here and tested")]
+static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
+    let things = r"(?:passages?|sources?|papers?|texts?|excerpts?|documents?|collection|articles?|material|context)";
+    let verbs = r"(?:say|state|mention|report|specify|contain|provide|address|discuss|cover|give|include|tell|answer|offer)";
+    Regex::new(&format!(
+        r"(?ix)^\W*(?:unfortunately,?\s+|however,?\s+|in\s+short,?\s+)?(?:
+            (?:(?:the|these|those|none\s+of\s+the|no|my)\s+)?(?:\w+\s+){{0,2}}{things}\s+(?:\w+\s+){{0,2}}?(?:(?:do|does|did)(?:\s+not|n['’]t)|{verbs}s?\s+(?:no|nothing))\b
+          | (?:none\s+of\s+the|no)\s+(?:\w+\s+)?{things}\s+(?:\w+\s+)?{verbs}s?\b
+          | (?:it\s+is|this\s+is|that\s+is)\s+not\s+(?:stated|mentioned|reported|said|addressed|covered)\b.*\b{things}\b
+          | (?:there\s+is\s+)?(?:no|insufficient|not\s+enough)\s+(?:information|evidence|material)\s+(?:\w+\s+){{0,4}}(?:in|from|among)\s+(?:the\s+)?(?:\w+\s+)?{things}\b
+          | (?:the\s+question|this)\s+(?:can\s*not|cannot|can['’]t)\s+be\s+answered\b
+        )"
+    ))
+    .expect("the pattern is right")
+});
+
+/// Behind these more is claimed.
+#[expect(clippy::expect_used, reason = "it is written here and tested")]
+static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i);|\b(?:but|although|though|yet|while|whereas|nevertheless|nonetheless|except|because|since|and\s+(?:that|so|thus|it|they|this))\b|,\s*(?:however|instead|so|which|and)\b")
+        .expect("the pattern is right")
+});
+
+impl Ready {
+    pub(super) fn of(claim: &Claim) -> Self {
+        let text = deliberate_core::cut_to_chars(&claim.text, LONGEST);
+        let text = CITATION_MARKS.replace_all(&text, "").trim().to_owned();
+        let (long, spans): (Vec<Quote>, Vec<Range<usize>>) = quotes(&text)
+            .into_iter()
+            .filter(|(quote, _)| quote.words() >= FEWEST_WORDS)
+            .unzip();
+        let unquoted = without(&text, &spans);
+        let said = claim
+            .quote
+            .as_deref()
+            .map(|it| deliberate_core::cut_to_chars(it, LONGEST));
+        let said = said.as_deref().and_then(Quote::of);
+        Self {
+            quotes: long.into_iter().chain(said).collect(),
+            unquoted,
+            too_long: claim.text.chars().nth(LONGEST).is_some()
+                || claim
+                    .quote
+                    .as_ref()
+                    .is_some_and(|it| it.chars().nth(LONGEST).is_some()),
+            text,
+        }
+    }
+
+    /// Whether it claims nothing.
+    pub(super) fn claims_nothing(&self) -> bool {
+        let text = self.text.trim();
+        let letters = text.chars().filter(|it| it.is_alphanumeric()).count();
+        let short = text.split_whitespace().count() <= 8
+            && !text.contains(|it: char| it == '\n' || it.is_ascii_digit());
+        let heading = text.starts_with('#') && short;
+        let label = text.ends_with(':') && short;
+        let question = text.ends_with('?') && !text.contains(['.', ';', '!']);
+        let not_said = NOT_SAID.is_match(text) && !GOES_ON.is_match(text);
+        letters == 0 || (self.quotes.is_empty() && (heading || label || question || not_said))
+    }
+}
+
+fn without(text: &str, spans: &[Range<usize>]) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans {
+        left.push_str(text.get(from..span.start).unwrap_or_default());
+        left.push(' ');
+        from = span.end;
+    }
+    left.push_str(text.get(from..).unwrap_or_default());
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ready(text: &str) -> Ready {
+        Ready::of(&Claim {
+            text: text.to_owned(),
+            ..Claim::default()
+        })
+    }
+
+    #[test]
+    fn what_claims_nothing() {
+        for text in [
+            "",
+            "## Findings",
+            "Key points:",
+            "Does it work in rats?",
+            "The passages do not say how long it lasted.",
+            "None of the retrieved sources mention cost.",
+            "There is not enough information on this in the passages.",
+        ] {
+            assert!(ready(text).claims_nothing(), "{text}");
+        }
+        for text in [
+            "It works.",
+            "The passages do not say why, but the dose was 5 mg.",
+            "The paper does not say so; it cures cancer.",
+            "Who knows? It cures cancer. Does it?",
+            "The drug does not contain lactose.",
+        ] {
+            assert!(!ready(text).claims_nothing(), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_of_citation_are_not_claimed() {
+        assert_eq!(
+            ready("It fell by 5% [1, 3] in mice [p2].").text,
+            "It fell by 5% in mice."
+        );
+        assert_eq!(
+            ready("An interval of [0.5, 0.9].").text,
+            "An interval of [0.5, 0.9]."
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! What a text says without vouching for it: what it calls wrong, and what it only supposes or
+//! makes depend on a condition.
+
+use std::ops::Range;
+
+use super::tokens::{Case, Kind, Token};
+
+/// How a text holds what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// It says that it is wrong: `Jones wrongly claimed that`.
+    Refuted,
+    /// It says what might be, would be, or was once thought.
+    Supposed,
+}
+
+/// Said of what others say.
+const WRONGLY: &[&str] = &[
+    "wrongly",
+    "falsely",
+    "erroneously",
+    "mistakenly",
+    "incorrectly",
+    "misleadingly",
+];
+
+/// What others do with claims.
+const CLAIMED: &[&str] = &[
+    "claim",
+    "claimed",
+    "claims",
+    "claiming",
+    "state",
+    "stated",
+    "states",
+    "report",
+    "reported",
+    "reports",
+    "believed",
+    "believe",
+    "believes",
+    "thought",
+    "assumed",
+    "assume",
+    "assumes",
+    "concluded",
+    "conclude",
+    "asserted",
+    "asserts",
+    "held",
+    "suggested",
+    "argued",
+    "argues",
+    "said",
+    "says",
+    "maintained",
+    "inferred",
+    "predicted",
+    "estimated",
+    "put",
+];
+
+/// What a claim is called.
+const CLAIMS: &[&str] = &[
+    "claim",
+    "claims",
+    "idea",
+    "notion",
+    "view",
+    "belief",
+    "hypothesis",
+    "assumption",
+    "suggestion",
+    "assertion",
+    "theory",
+    "conclusion",
+    "statement",
+    "finding",
+    "report",
+    "reports",
+];
+
+/// What is done with claims that are wrong.
+const REFUTES: &[&str] = &[
+    "refute",
+    "refuted",
+    "refutes",
+    "refuting",
+    "disproved",
+    "disproven",
+    "disprove",
+    "disproves",
+    "debunked",
+    "debunk",
+    "debunks",
+    "discredited",
+    "rejected",
+    "reject",
+    "rejects",
+    "unfounded",
+    "contradicted",
+    "contradict",
+    "contradicts",
+    "overturned",
+    "retracted",
+    "withdrawn",
+];
+
+/// What claims are that are wrong.
+const WRONG: &[&str] = &[
+    "false",
+    "wrong",
+    "untrue",
+    "incorrect",
+    "mistaken",
+    "erroneous",
+    "misguided",
+    "unsupported",
+];
+
+/// What is wrong by its name.
+const MYTHS: &[&str] = &["myth", "misconception", "fallacy", "misbelief"];
+
+/// What people once did.
+const THOUGHT: &[&str] = &[
+    "thought",
+    "believed",
+    "assumed",
+    "supposed",
+    "presumed",
+    "hypothesised",
+    "hypothesized",
+    "held",
+    "speculated",
+    "postulated",
+    "claimed",
+    "alleged",
+    "rumoured",
+    "rumored",
+];
+
+/// In a claim these leave open what the passage leaves open.
+const HEDGES: &str = "possible possibly potential potentially perhaps probably expected predicted \
+    projected hypothetical hypothetically suggest suggests suggested propose proposed proposes \
+    conditional simulated speculate speculated speculates hypothesise hypothesised hypothesize \
+    hypothesized claimed allegedly apparently seems seem appears appear";
+
+/// These too, unless the passage has them: then they are part of what it leaves open.
+const ALSO: &str = "likely unlikely able can capable when whenever once condition";
+
+/// How each token of a text is held.
+pub(super) fn frames(tokens: &[Token]) -> Vec<Option<Frame>> {
+    let mut all = vec![None; tokens.len()];
+    let mut from = 0;
+    for at in 0..=tokens.len() {
+        let ends = tokens.get(at).is_none_or(|it| {
+            it.kind == Kind::Break && matches!(it.text.as_str(), "." | "?" | "!" | ";")
+        });
+        if !ends {
+            continue;
+        }
+        let sentence = Sentence {
+            tokens,
+            from,
+            to: at,
+        };
+        let mut mark = |frame: Frame, range: Range<usize>| {
+            for it in all.get_mut(range).unwrap_or_default() {
+                *it = Some(frame);
+            }
+        };
+        for at in from..at {
+            if let Some(range) = sentence.supposed(at) {
+                mark(Frame::Supposed, range);
+            }
+        }
+        for at in from..at {
+            if let Some(range) = sentence.refuted(at) {
+                mark(Frame::Refuted, range);
+            }
+        }
+        from = at + 1;
+    }
+    all
+}
+
+/// Whether a claim leaves open what a passage leaves open.
+pub(super) fn hedges(claim: &[Token], passage: &[Token]) -> bool {
+    let mut words = claim.iter().filter(|it| it.kind == Kind::Word);
+    let is = |list: &str, word: &str| list.split_whitespace().any(|it| it == word);
+    words.any(|it| {
+        is(HEDGES, &it.text)
+            || (is(ALSO, &it.text) && !passage.iter().any(|there| there.text == it.text))
+    })
+}
+
+/// Tokens between two ends of sentences.
+struct Sentence<'a> {
+    tokens: &'a [Token],
+    from: usize,
+    to: usize,
+}
+
+impl Sentence<'_> {
+    fn word(&self, at: usize) -> &str {
+        let inside = (self.from..self.to).contains(&at);
+        let token = self.tokens.get(at).filter(|_| inside);
+        token.map_or("", |it| it.text.as_str())
+    }
+
+    fn back(&self, at: usize, by: usize) -> &str {
+        at.checked_sub(by).map_or("", |it| self.word(it))
+    }
+
+    fn any(&self, range: Range<usize>, words: &[&str]) -> bool {
+        range.into_iter().any(|it| words.contains(&self.word(it)))
+    }
+
+    /// The stretch around a token up to words that turn to another thing.
+    fn clause(&self, at: usize) -> Range<usize> {
+        let turns = |it: &usize| {
+            matches!(
+                self.word(*it),
+                "but" | "however" | "whereas" | "although" | "though" | "until" | "yet" | "—"
+            )
+        };
+        let from = (self.from..at).rev().find(turns);
+        let to = (at..self.to).find(turns);
+        from.map_or(self.from, |it| it + 1)..to.unwrap_or(self.to)
+    }
+
+    /// A narrower stretch, up to commas and joints.
+    fn part(&self, at: usize) -> Range<usize> {
+        let clause = self.clause(at);
+        let breaks = |it: &usize| {
+            let token = self.tokens.get(*it);
+            token.is_some_and(|it| it.kind == Kind::Break && it.text != "-")
+        };
+        let joins = |it: &usize| {
+            breaks(it)
+                || matches!(
+                    self.word(*it),
+                    "and" | "which" | "that" | "who" | "because" | "since" | "so" | "while"
+                )
+        };
+        let from = (clause.start..at).rev().find(joins);
+        let to = (at..clause.end).find(breaks);
+        from.map_or(clause.start, |it| it + 1)..to.unwrap_or(clause.end)
+    }
+
+    /// What a word at `at` calls wrong.
+    fn refuted(&self, at: usize) -> Option<Range<usize>> {
+        let word = self.word(at);
+        let clause = self.clause(at);
+        let near = at.saturating_sub(2)..at + 3;
+        let claims = || self.any(clause.clone(), CLAIMS);
+        let that = || self.any(clause.clone(), &["that"]);
+        let follows = |words: &[&str]| self.any(at + 1..at + 3, words);
+        let wrong = (WRONGLY.contains(&word) && self.any(near, CLAIMED))
+            || (REFUTES.contains(&word) && claims() && that())
+            || (MYTHS.contains(&word) && that())
+            || (WRONG.contains(&word)
+                && (self.word(at + 1) == "that"
+                    || (follows(CLAIMS) && that())
+                    || (claims()
+                        && that()
+                        && self.any(
+                            at.saturating_sub(2)..at,
+                            &["was", "is", "were", "are", "proved", "proven", "be", "been"],
+                        ))));
+        if wrong {
+            return Some(clause);
+        }
+        (word == "contrary" && self.word(at + 1) == "to").then(|| {
+            let comma = |from: usize| (from..clause.end).find(|it| self.word(*it) == ",");
+            let first = comma(at);
+            let relative = first.is_some_and(|it| matches!(self.word(it + 1), "who" | "which"));
+            let end = match first {
+                Some(first) if relative => comma(first + 1).or(Some(first)),
+                first => first,
+            };
+            at..end.unwrap_or(clause.end)
+        })
+    }
+
+    /// What a word at `at` leaves open.
+    fn supposed(&self, at: usize) -> Option<Range<usize>> {
+        let next = self.word(at + 1);
+        match self.word(at) {
+            "if" if !matches!(self.back(at, 1), "even" | "as")
+                && !matches!(next, "any" | "not") =>
+            {
+                Some(self.from..self.to)
+            }
+            "unless" => Some(self.from..self.to),
+            "provided" | "assuming" | "supposing" if next == "that" => Some(self.from..self.to),
+            "whether" if !matches!(self.back(at, 1), "of" | "on" | "matter") && next != "or" => {
+                // `Whether it rained, they burned` goes on with a fact.
+                let first = at == self.from;
+                let part = if first {
+                    self.part(at)
+                } else {
+                    self.clause(at)
+                };
+                Some(at..part.end)
+            }
+            "could" | "might" | "may" if next == "be" && self.word(at + 2) == "that" => {
+                Some(self.clause(at))
+            }
+            "could" if next != "not" => Some(self.part(at)),
+            "would" | "might" => Some(self.part(at)),
+            "may" if self.tokens.get(at).is_some_and(|it| it.case == Case::Lower) => {
+                Some(self.part(at))
+            }
+            word if THOUGHT.contains(&word) && matches!(next, "that" | "to") => {
+                let being = ["was", "were", "been", "is", "are", "be"];
+                let passive = self.any(at.saturating_sub(3)..at, &being);
+                passive.then(|| self.clause(at))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tokens::tokens, *};
+
+    fn held(text: &str, frame: Frame) -> String {
+        let all = tokens(text);
+        let marked = frames(&all);
+        let words = all.iter().zip(marked);
+        let words = words.filter(|(_, it)| *it == Some(frame));
+        let words: Vec<&str> = words.map(|(it, _)| it.text.as_str()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn what_is_called_wrong() {
+        for (text, wanted) in [
+            (
+                "It rained. Jones wrongly claimed that bogs burn, but they do not",
+                "jones wrongly claimed that bogs burn ,",
+            ),
+            (
+                "Contrary to Jones, who saw fire, bogs are wet",
+                "contrary to jones , who saw fire",
+            ),
+            ("The myth that bogs burn", "the myth that bogs burn"),
+            (
+                "The idea that bogs burn was refuted",
+                "the idea that bogs burn was refuted",
+            ),
+            ("It is false that bogs burn", "it is false that bogs burn"),
+            ("5% were incorrectly classified", ""),
+            ("It raised 2 false alarms", ""),
+            ("We rejected 12 papers", ""),
+        ] {
+            assert_eq!(held(text, Frame::Refuted), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_open() {
+        for (text, wanted) in [
+            (
+                "Bogs are wet. If heated, they would burn",
+                "if heated , they would burn",
+            ),
+            (
+                "Heat dried bogs and could burn them, so we left",
+                "could burn them",
+            ),
+            (
+                "It was once thought that bogs burn",
+                "it was once thought that bogs burn",
+            ),
+            ("We asked whether bogs burn", "whether bogs burn"),
+            ("They could not burn", ""),
+            ("In May bogs burn", ""),
+            ("Even if wet, bogs burn", ""),
+            ("Regardless of whether it rained, bogs burn", ""),
+        ] {
+            assert_eq!(held(text, Frame::Supposed), wanted, "{text}");
+        }
+    }
+}

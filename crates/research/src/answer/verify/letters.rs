@@ -1,0 +1,92 @@
+//! Letters and signs: which are the same, and which mean something.
+
+/// Puts a letter as it is compared; whether it is a digit.
+pub(super) fn fold(letter: char, into: &mut String) -> bool {
+    match letter {
+        'ﬁ' => into.push_str("fi"),
+        'ﬂ' => into.push_str("fl"),
+        'ﬀ' => into.push_str("ff"),
+        'ﬃ' => into.push_str("ffi"),
+        'ﬄ' => into.push_str("ffl"),
+        'ﬅ' | 'ﬆ' => into.push_str("st"),
+        // The micro sign and the letter look alike and mean the same.
+        '\u{b5}' => into.push('μ'),
+        _ => {
+            if let Some(digit) = superscript(letter).filter(char::is_ascii_digit) {
+                into.push(digit);
+                return true;
+            }
+            into.extend(letter.to_lowercase());
+            return letter.is_ascii_digit();
+        }
+    }
+    false
+}
+
+/// A letter as it is compared, for whoever compares letters.
+pub(super) fn folded(letter: char) -> String {
+    let mut text = String::new();
+    fold(letter, &mut text);
+    text
+}
+
+pub(super) fn in_word(letter: char) -> bool {
+    letter == '_' || superscript(letter).is_some_and(|it| it.is_ascii_digit())
+}
+
+/// What a raised or lowered digit stands for.
+pub(super) fn superscript(letter: char) -> Option<char> {
+    let digit = match letter {
+        '²' => 2,
+        '³' => 3,
+        '¹' => 1,
+        '⁰' | '⁴'..='⁹' => u32::from(letter) - 0x2070,
+        '₀'..='₉' => u32::from(letter) - 0x2080,
+        '⁻' => return Some('-'),
+        _ => return None,
+    };
+    char::from_digit(digit, 10)
+}
+
+pub(super) fn is_minus(letter: char) -> bool {
+    matches!(letter, '-' | '−' | '‐' | '‑')
+}
+
+pub(super) fn is_hyphen(letter: char) -> bool {
+    matches!(letter, '-' | '‐' | '‑' | '–' | '−')
+}
+
+pub(super) fn is_apostrophe(letter: char) -> bool {
+    matches!(letter, '\'' | '’' | '‘' | 'ʼ')
+}
+
+pub(super) fn is_group(letter: char) -> bool {
+    matches!(letter, ',' | '\u{a0}' | '\u{2009}' | '\u{202f}')
+}
+
+pub(super) fn is_break(letter: char) -> bool {
+    matches!(
+        letter,
+        ',' | ';' | ':' | '(' | ')' | '.' | '—' | '!' | '?' | '[' | ']' | '/' | '–' | '-' | '…'
+    )
+}
+
+pub(super) fn sign(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        '%' | '％' => "%",
+        '‰' => "‰",
+        '<' => "<",
+        '>' => ">",
+        '=' => "=",
+        '≤' | '⩽' => "≤",
+        '≥' | '⩾' => "≥",
+        '±' => "±",
+        '×' => "×",
+        '~' | '∼' | '≈' | '≃' => "~",
+        '°' => "°",
+        '$' => "$",
+        '€' => "€",
+        '£' => "£",
+        _ => return None,
+    })
+}

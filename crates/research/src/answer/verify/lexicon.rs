@@ -1,0 +1,327 @@
+//! What is known of words: which say the same in scientific prose, which point in a direction and
+//! which the other way, which turn a sentence round, and which say nothing of the matter.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+
+use super::stem;
+
+/// Words that say the same; the first stands for all.
+const SAME: &[&str] = &[
+    "use used using employ employed utilise utilize utilised utilized",
+    "person people persons individuals individual participant participants subjects",
+    "method approach technique procedure",
+    "mouse mice murine",
+    "child children",
+    "man men",
+    "woman women",
+    "big large sizeable substantial great considerable",
+    "small little tiny minor slight",
+    "fast quick rapid quickly rapidly",
+    "begin start began started begun onset",
+    "end finish ended finished stop",
+    "cause lead led leads leading produce trigger induce",
+    "get obtain obtained got achieve achieved attain reach reached",
+    "test evaluate evaluated assess assessed examine examined tested",
+    "train trained training",
+    "need require required requires needed needs",
+    "about roughly approximately around nearly",
+    "choose select selected chose chosen selection",
+    "link associated association correlated correlation correlate related tied linked",
+    "give gave given provide provided administer administered receive received",
+    "analysis analyses analyse analyze analysed analyzed",
+    "change alter altered modify modified changed",
+    "make made build built create created construct constructed",
+    "keep kept maintain maintained retain retained",
+    "death died die mortality dying deaths",
+    "disease illness disorder",
+    "whole entire total overall",
+    "part portion fraction share proportion",
+    "main primary chief principal major",
+    "differ different difference differences differed",
+    "year annual annually yearly years",
+    "month monthly months",
+    "week weekly weeks",
+    "day daily days",
+    "help aid assist helped",
+    "buy bought purchase purchased",
+    "think thought believe believed",
+    "see saw seen",
+    "run ran running",
+    "take took taken",
+    "grow grew grown growth",
+    "model models network networks",
+    "dataset datasets",
+    "ocean sea marine",
+    "warm warming warmer",
+    "learn learned learnt learning",
+];
+
+/// Pairs of opposites: what each axis is called, one way and the other.
+const OPPOSITES: &[(&str, &str, &str)] = &[
+    (
+        "amount",
+        "increase increased rise rose risen raise grew grow growth higher high more \
+         greater elevated elevate upregulated upregulate expand expanded climb climbed \
+         doubled tripled larger most highest exceed exceeded surge boost boosted \
+         amplified amplify up accumulate heavier longer extend extended lengthen \
+         lengthened prolong prolonged augmented longest largest majority above \
+         multiplied",
+        "decrease decreased decline declined reduce reduced reduction fall fell fallen \
+         drop dropped lower lowered low less fewer diminish diminished downregulated \
+         downregulate shrink shrank shrunk smaller halved least lowest shorten shortened \
+         shorter lighter curtail attenuated attenuate cut down deplete depleted fewest \
+         smallest minority below shortest deflated dwindled",
+    ),
+    (
+        "quality",
+        "improve improved better enhance enhanced superior outperform outperformed \
+         surpass surpassed beat benefit best beneficial strengthen ameliorate succeed \
+         succeeded success effective ahead alleviated",
+        "worsen worsened worse impair impaired inferior underperform underperformed \
+         degrade degraded deteriorate deteriorated harm worst harmful weaken ineffective \
+         lag trail trailed lagged behind hurt aggravated",
+    ),
+    ("keeping", "gained gain gains", "lost lose losing"),
+    (
+        "strength",
+        "strong stronger strongly robust",
+        "weak weaker weakly feeble",
+    ),
+    (
+        "speed",
+        "faster fastest accelerate accelerated hasten",
+        "slower slowest slow slowly delay delayed slowed decelerated retard",
+    ),
+    (
+        "sign",
+        "positive positively",
+        "negative negatively inverse inversely",
+    ),
+    (
+        "time",
+        "before earlier early precede preceded prior earliest",
+        "after later late follow followed subsequent latest",
+    ),
+    (
+        "action",
+        "promote promoted activate activated stimulate stimulated facilitate allow \
+         allowed enable enabled encourage",
+        "inhibit inhibited suppress suppressed block blocked prevent prevented hinder \
+         hindered repress discourage",
+    ),
+    (
+        "presence",
+        "present presence contain contains include included",
+        "absent absence lack lacked exclude excluded",
+    ),
+    (
+        "significance",
+        "significant significantly",
+        "insignificant insignificantly nonsignificant",
+    ),
+    (
+        "sensitivity",
+        "sensitive sensitivity susceptible",
+        "resistant resistance insensitive immune",
+    ),
+    (
+        "stance",
+        "support supported confirm confirmed accept accepted",
+        "refute refuted contradict contradicted reject rejected dispute",
+    ),
+    (
+        "temperature",
+        "warmer hotter hot warm warming",
+        "cooler colder cold cool cooling",
+    ),
+    ("moisture", "wet wetter humid", "dry drier arid"),
+    (
+        "stability",
+        "stable stabilise stabilize stabilised stabilized",
+        "unstable destabilise destabilize destabilised destabilized",
+    ),
+    (
+        "ease",
+        "easier easy simple simpler",
+        "harder hard difficult complex",
+    ),
+    ("side", "left", "right"),
+    (
+        "pole",
+        "north northern northward",
+        "south southern southward",
+    ),
+    ("dawn", "east eastern", "west western"),
+    (
+        "bound",
+        "maximum maximal upper ceiling",
+        "minimum minimal floor",
+    ),
+    (
+        "sex",
+        "male males man men boys",
+        "female females woman women girls",
+    ),
+    (
+        "age",
+        "adult adults older elderly",
+        "child children younger infants adolescents",
+    ),
+    ("surface", "surface shallow", "deep depth"),
+    (
+        "likelihood",
+        "likely possible able capable",
+        "unlikely impossible unable incapable",
+    ),
+    (
+        "view",
+        "overestimate overestimated",
+        "underestimate underestimated",
+    ),
+    ("safety", "safe safely", "unsafe dangerous toxic"),
+    ("known", "known clear", "unknown unclear"),
+    (
+        "aware",
+        "common widespread frequently often",
+        "uncommon infrequent infrequently rare rarely seldom",
+    ),
+    ("nearness", "near close closer", "far distant farther"),
+];
+
+/// Axes of things rather than of change: both ends can be spoken of in one breath.
+const KINDS: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
+
+/// Words that turn round what follows them.
+const NEGATORS: &str = "not no never without neither nor none cannot fail fails failed failing hardly \
+    scarcely barely non nothing nobody lacked lacks lack lacking absence unable didn't \
+    doesn't don't isn't wasn't weren't aren't won't can't couldn't wouldn't hasn't \
+    haven't hadn't shouldn't refute refuted";
+
+/// Words that say nothing of the matter: grammar, and how papers speak of themselves.
+const LIGHT: &str = "a an the of in on at to for from by with as and or but if then than that this these \
+    those it its is are was were be been being has have had having do does did done will \
+    would can could may might must shall should not no nor never so such also both each \
+    either which who whom whose what when where while whereas how why there their they \
+    them we our us you your he she his her i into over under between among across \
+    through during about against per via within without because since although though \
+    however thus hence therefore moreover furthermore indeed only just even still yet \
+    very much many some any all other another same own too here up out off again further \
+    once show shows showed shown find found finds finding findings report reports \
+    reported reporting suggest suggests suggested demonstrate demonstrates demonstrated \
+    indicate indicates indicated observe observed observes conclude concluded concludes \
+    reveal reveals revealed note noted notes state states stated describe describes \
+    described author authors study studies paper papers article result results \
+    researcher researchers research work according evidence data et al respectively \
+    compared compare comparison relative versus vs namely eg ie one well upon toward \
+    towards along whether like due seen see became become remain remained overall \
+    passage source percent cent approximately around roughly nearly almost fail failed \
+    fails neither none cannot estimate estimated value values level levels set based";
+
+/// What is better the less there is of it.
+const UNWELCOME: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
+    latency time loss anaemia anemia depression anxiety disease perplexity distance \
+    noise recurrence fatigue stress toxicity weight pollution emissions inflammation \
+    bias uncertainty";
+
+/// Things of which one can't stand for another, though they are written like common words.
+const THINGS: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold silver tin oxygen \
+    nitrogen hydrogen helium lithium sodium potassium calcium magnesium titanium platinum mercury \
+    arsenic sulfur sulphur phosphorus chlorine fluorine iodine boron aluminium aluminum graphite \
+    graphene quartz steel glass polymer ceramic water ice alcohol opioid opioids caffeine nicotine \
+    aspirin glucose fructose sucrose cholesterol protein fat fibre fiber sugar salt heroin \
+    morphine cannabis tobacco vitamin mouse mice rat rats human humans monkey monkeys pig pigs \
+    rabbit rabbits dog dogs cat cats cow cows cattle sheep goat goats horse horses chicken \
+    chickens fish zebrafish frog frogs bee bees honeybee honeybees bumblebee bumblebees ant ants \
+    fly flies mosquito mosquitoes yeast wheat rice maize corn soybean soybeans barley potato \
+    potatoes tomato tomatoes cancer diabetes asthma stroke dementia malaria tuberculosis influenza \
+    measles pneumonia obesity hypertension epilepsy autism schizophrenia depression anxiety \
+    leukaemia leukemia lymphoma melanoma sepsis hepatitis arthritis osteoporosis migraine \
+    monday tuesday wednesday thursday friday saturday sunday january february march april june \
+    july august september october november december spring summer autumn winter heart liver \
+    kidney kidneys lung lungs brain skin bone bones muscle stomach breast prostate colon retina";
+
+/// One way or the other along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Direction {
+    pub(super) axis: &'static str,
+    pub(super) up: bool,
+}
+
+struct Words {
+    same: HashMap<&'static str, &'static str>,
+    directions: HashMap<String, Direction>,
+    negators: HashSet<&'static str>,
+    light: HashSet<&'static str>,
+    unwelcome: HashSet<&'static str>,
+    things: HashSet<&'static str>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let mut same = HashMap::new();
+    for group in SAME {
+        let first = group.split_whitespace().next().unwrap_or_default();
+        for word in group.split_whitespace() {
+            same.insert(word, first);
+        }
+    }
+    let mut directions = HashMap::new();
+    for (axis, one, other) in OPPOSITES {
+        for (words, up) in [(one, true), (other, false)] {
+            for word in words.split_whitespace() {
+                let direction = Direction { axis, up };
+                directions.entry(word.to_owned()).or_insert(direction);
+                // The endings that the list leaves out: `increases`, `increasing`.
+                directions.entry(stem::cut(word)).or_insert(direction);
+            }
+        }
+    }
+    Words {
+        same,
+        directions,
+        negators: NEGATORS.split_whitespace().collect(),
+        light: LIGHT.split_whitespace().collect(),
+        unwelcome: UNWELCOME.split_whitespace().collect(),
+        things: THINGS.split_whitespace().collect(),
+    }
+});
+
+/// What stands for a word, if others say the same.
+pub(super) fn same_as(word: &str) -> Option<&'static str> {
+    WORDS.same.get(word).copied()
+}
+
+/// Which way a word points.
+pub(super) fn direction(word: &str) -> Option<Direction> {
+    let found = WORDS.directions.get(word);
+    found
+        .or_else(|| WORDS.directions.get(&stem::cut(word)))
+        .copied()
+}
+
+/// Whether a word turns round what follows.
+pub(super) fn negates(word: &str) -> bool {
+    WORDS.negators.contains(word)
+}
+
+/// Whether a word says nothing of the matter.
+pub(super) fn is_light(word: &str) -> bool {
+    WORDS.light.contains(word)
+}
+
+/// Whether less of it is better.
+pub(super) fn is_unwelcome(word: &str) -> bool {
+    WORDS.unwelcome.contains(word)
+}
+
+/// Whether a word in lower case names a thing that no other can stand for.
+pub(super) fn is_thing(word: &str) -> bool {
+    WORDS.things.contains(word)
+}
+
+/// Whether an axis is one of things rather than of change.
+pub(super) fn is_kind(axis: &str) -> bool {
+    KINDS.contains(&axis)
+}

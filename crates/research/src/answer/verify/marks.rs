@@ -1,0 +1,166 @@
+//! What turns a text: where another thing is spoken of, which words point one way or the other,
+//! and what is denied.
+
+use super::{
+    lexicon::{self, Direction},
+    tokens::{Kind, Token},
+};
+
+/// How far a negation reaches, in tokens.
+const NEGATION_REACH: usize = 8;
+
+/// How many things it denies at the most, and how many of them it is most about.
+const DENIED: usize = 3;
+const MOST_ABOUT: usize = 2;
+
+/// Words behind which another thing is spoken of.
+fn turns(word: &str) -> bool {
+    matches!(
+        word,
+        "but" | "while" | "whereas" | "although" | "though" | "however" | "yet" | "despite"
+    )
+}
+
+/// Which part of a text each token is in.
+pub(super) fn parts(tokens: &[Token]) -> Vec<u32> {
+    let mut part = 0;
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let strong =
+            token.kind == Kind::Break && matches!(token.text.as_str(), ";" | "." | "—" | "?" | "!");
+        if strong || (token.kind == Kind::Word && turns(&token.text)) {
+            part += 1;
+        }
+        all.push(part);
+    }
+    all
+}
+
+/// Words that point one way or the other. `less strongly` is one, and points the other way than
+/// `strongly`.
+pub(super) fn directions(tokens: &[Token]) -> Vec<(usize, Direction)> {
+    let of = |at: usize| {
+        let token = tokens.get(at).filter(|it| it.kind == Kind::Word)?;
+        lexicon::direction(&token.text)
+    };
+    let degree = |at: usize| {
+        let word = tokens.get(at).map_or("", |it| it.text.as_str());
+        match word {
+            "more" | "most" => Some(true),
+            "less" | "least" => Some(false),
+            _ => None,
+        }
+    };
+    let mut all = Vec::new();
+    for at in 0..tokens.len() {
+        let Some(direction) = of(at) else {
+            continue;
+        };
+        // `more strongly` is told by `strongly` alone.
+        let of_another = degree(at).is_some() && of(at + 1).is_some_and(|it| it.axis != "amount");
+        if of_another {
+            continue;
+        }
+        // `at least 5` bounds a number, and points nowhere.
+        let back = at.checked_sub(1).and_then(|it| tokens.get(it));
+        if degree(at).is_some() && back.is_some_and(|it| it.text == "at") {
+            continue;
+        }
+        let before = at.checked_sub(1).and_then(degree);
+        let turned = before == Some(false) && direction.axis != "amount";
+        let up = direction.up != turned;
+        all.push((at, Direction { up, ..direction }));
+    }
+    all
+}
+
+fn ends_negation(token: &Token) -> bool {
+    let stop = matches!(token.text.as_str(), "," | ";" | ")" | "." | "—" | ":");
+    token.kind == Kind::Break && stop || token.kind == Kind::Word && turns(&token.text)
+}
+
+/// `no more than 5` bounds a number, and denies nothing.
+fn bounds_number(tokens: &[Token], at: usize) -> bool {
+    let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
+    let more = matches!(
+        word(at + 1),
+        "more" | "greater" | "higher" | "longer" | "larger"
+    );
+    let exceeds = matches!(word(at + 1), "exceed" | "exceeding" | "exceeded");
+    let number = |at: usize| tokens.get(at).is_some_and(|it| it.kind == Kind::Number);
+    (more && word(at + 2) == "than" && number(at + 3)) || (exceeds && number(at + 2))
+}
+
+/// What is negated, and what each negation is most about. `called_wrong` says of what a token is in
+/// whether the text calls it wrong: then `refuted` says so too, and is no negation beside it.
+pub(super) fn negated(
+    tokens: &[Token],
+    keys: &[Option<String>],
+    called_wrong: &dyn Fn(usize) -> bool,
+) -> (Vec<bool>, Vec<Vec<usize>>) {
+    let mut all = vec![false; tokens.len()];
+    let mut denials = Vec::new();
+    let has_key = |at: &usize| keys.get(*at).is_some_and(Option::is_some);
+    let mut mark = |denied: Vec<usize>, most: usize| {
+        for at in &denied {
+            if let Some(it) = all.get_mut(*at) {
+                *it = true;
+            }
+        }
+        if !denied.is_empty() {
+            denials.push(denied.into_iter().take(most).collect());
+        }
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        if token.kind != Kind::Word {
+            continue;
+        }
+        let next = tokens.get(at + 1).map_or("", |it| it.text.as_str());
+        let backwards = || {
+            let from = at.saturating_sub(NEGATION_REACH);
+            let before = tokens.get(from..at).unwrap_or_default();
+            let stop = before.iter().rposition(ends_negation);
+            stop.map_or(from, |it| from + it + 1)..at + 1
+        };
+        if lexicon::negates(&token.text) {
+            // `no-till` is a way of farming.
+            let in_word = token.text == "no" && next == "-";
+            let told = matches!(token.text.as_str(), "refute" | "refuted") && called_wrong(at);
+            if in_word
+                || told
+                || bounds_number(tokens, at)
+                || matches!(
+                    next,
+                    "only" | "just" | "merely" | "least" | "fewer" | "less"
+                )
+            {
+                continue;
+            }
+            let reach = tokens.iter().skip(at + 1).take(NEGATION_REACH);
+            let reach = reach.take_while(|it| !ends_negation(it)).count();
+            let scope = at + 1..at + 1 + reach;
+            // `neither A nor B did it`: what is denied comes last.
+            let reaches_far = matches!(token.text.as_str(), "neither" | "nor" | "none");
+            let (count, most) = if reaches_far {
+                (NEGATION_REACH, NEGATION_REACH)
+            } else {
+                (DENIED, MOST_ABOUT)
+            };
+            let denied: Vec<usize> = scope.filter(has_key).take(count).collect();
+            if denied.is_empty() {
+                // `X was not.`: what is denied stands before.
+                let before = backwards().rev().filter(has_key).take(DENIED);
+                mark(before.collect(), MOST_ABOUT);
+            } else {
+                mark(denied, most);
+            }
+        } else if matches!(
+            token.text.as_str(),
+            "unchanged" | "unaffected" | "undetectable" | "unrelated"
+        ) {
+            let before = backwards().rev().filter(has_key).take(DENIED);
+            mark(before.collect(), MOST_ABOUT);
+        }
+    }
+    (all, denials)
+}

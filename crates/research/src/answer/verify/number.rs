@@ -1,0 +1,122 @@
+//! Numbers as they are meant: their exact value, their unit, and whether they are bounds or
+//! rough. Values are decimal digits, never floats, so that no two numbers are equal by accident.
+
+use super::units::Unit;
+
+/// A number of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Number {
+    pub(super) value: Decimal,
+    pub(super) unit: Option<Unit>,
+    /// How many tens the unit is worth; they are in the value already.
+    pub(super) tens: i32,
+    pub(super) bound: Bound,
+    pub(super) span: Span,
+    /// Marked as a share of one: `a proportion of 0.45`.
+    pub(super) share: bool,
+    /// Its first token.
+    pub(super) from: usize,
+    /// After its last token.
+    pub(super) to: usize,
+}
+
+/// How a number bounds what it is said of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    Exact,
+    Rough,
+    Below,
+    Above,
+    /// `within 5 days`: said loosely of a value as well as of a bound.
+    Within,
+}
+
+/// What a number is to the one beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// Nothing.
+    Alone,
+    /// Both belong together: `fell from 5 to 3`, `3 and 5`.
+    Change,
+    /// The lower end of a range.
+    Low,
+    /// The upper end of one.
+    High,
+}
+
+/// An exact decimal: digits without leading and trailing zeros, times a power of ten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Decimal {
+    pub(super) negative: bool,
+    digits: String,
+    tens: i32,
+}
+
+impl Decimal {
+    /// `-12.5e3` and the like.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (plain, power) = text.split_once('e').unwrap_or((text, "0"));
+        let (whole, part) = plain.split_once('.').unwrap_or((plain, ""));
+        let all = [whole, part].concat();
+        if all.is_empty() || !all.chars().all(|it| it.is_ascii_digit()) {
+            return None;
+        }
+        let tens = power.parse::<i32>().ok()?;
+        let tens = tens.checked_sub(i32::try_from(part.len()).ok()?)?;
+        let digits = all.trim_start_matches('0');
+        let short = digits.trim_end_matches('0');
+        let dropped = i32::try_from(digits.len() - short.len()).ok()?;
+        if short.is_empty() {
+            return Some(Self {
+                negative: false,
+                digits: "0".to_owned(),
+                tens: 0,
+            });
+        }
+        Some(Self {
+            negative,
+            digits: short.to_owned(),
+            tens: tens.checked_add(dropped)?,
+        })
+    }
+
+    pub(super) fn of(number: u64) -> Self {
+        Self::parse(&number.to_string()).unwrap_or(Self {
+            negative: false,
+            digits: "0".to_owned(),
+            tens: 0,
+        })
+    }
+
+    pub(super) fn times_ten(mut self, tens: i32) -> Self {
+        if self.digits != "0" {
+            self.tens = self.tens.saturating_add(tens);
+        }
+        self
+    }
+
+    /// About what it is.
+    pub(super) fn about(&self) -> f64 {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}e{}", self.digits, self.tens)
+            .parse()
+            .unwrap_or(0.0)
+    }
+
+    /// Whether it has a part behind the point.
+    pub(super) fn is_whole(&self) -> bool {
+        self.tens >= 0
+    }
+
+    /// Without its sign.
+    pub(super) fn unsigned(&self) -> Self {
+        Self {
+            negative: false,
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Where the numbers of a text are, with their units and what bounds them.
+
+use super::{
+    number::{Bound, Decimal, Number, Span},
+    ranges::{mark_bounds, mark_ranges},
+    spelled::spelled,
+    tokens::{Kind, Token},
+    units::{self, FOLD, PERCENT, Unit},
+};
+
+/// The numbers among the tokens of a text.
+pub(super) fn numbers(text: &str, tokens: &[Token]) -> Vec<Number> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        match read(text, tokens, at) {
+            Some(number) => {
+                at = number.to.max(at + 1);
+                found.push(number);
+            }
+            None => at += 1,
+        }
+    }
+    hand_down_units(tokens, &mut found);
+    mark_ranges(tokens, &mut found);
+    mark_bounds(tokens, &mut found);
+    found
+}
+
+fn read(text: &str, tokens: &[Token], at: usize) -> Option<Number> {
+    let token = tokens.get(at)?;
+    let (mut value, mut next) = match token.kind {
+        Kind::Number => (Decimal::parse(&token.text)?, at + 1),
+        Kind::Word => return spelled(text, tokens, at),
+        _ => return None,
+    };
+    if let Some(after) = tokens.get(next)
+        && let Some(tens) =
+            written(text, after).and_then(|it| units::magnitude(it, after.start == token.end))
+    {
+        value = value.times_ten(tens);
+        next += 1;
+    }
+    Some(finish(text, tokens, at, next, value))
+}
+
+fn written<'a>(text: &'a str, token: &Token) -> Option<&'a str> {
+    text.get(token.start..token.end)
+}
+
+/// A number whose digits end before `next`: its unit and bound.
+pub(super) fn finish(
+    text: &str,
+    tokens: &[Token],
+    from: usize,
+    next: usize,
+    value: Decimal,
+) -> Number {
+    let (unit, to) = unit_at(text, tokens, next);
+    let value = match unit {
+        Some(unit) => value.times_ten(unit.tens),
+        None => value,
+    };
+    let over_time = unit.is_some_and(units::is_time)
+        && from
+            .checked_sub(1)
+            .and_then(|it| tokens.get(it))
+            .is_some_and(|it| matches!(it.text.as_str(), "over" | "under"));
+    Number {
+        value,
+        unit: unit.map(|it| Unit { tens: 0, ..it }),
+        tens: unit.map_or(0, |it| it.tens),
+        bound: if over_time {
+            Bound::Exact
+        } else {
+            bound(tokens, from)
+        },
+        span: Span::Alone,
+        share: is_share(tokens, from),
+        from,
+        to,
+    }
+}
+
+/// The unit that begins at a token, and where it ends.
+fn unit_at(text: &str, tokens: &[Token], at: usize) -> (Option<Unit>, usize) {
+    let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
+    // `two-fold`, `12-week`.
+    let at = if word(at) == "-" && tokens.get(at + 1).is_some_and(Token::is_wordy) {
+        at + 1
+    } else {
+        at
+    };
+    let Some(token) = tokens.get(at) else {
+        return (None, at);
+    };
+    if token.is_sign("%") {
+        return (Some(PERCENT), at + 1);
+    }
+    if token.is_sign("×") {
+        return (Some(FOLD), at + 1);
+    }
+    if token.is_sign("°") {
+        let scale = match word(at + 1) {
+            "f" => "fahrenheit",
+            "c" => "celsius",
+            _ => "degree",
+        };
+        let end = if scale == "degree" { at + 1 } else { at + 2 };
+        return (Some(Unit { of: scale, tens: 0 }), end);
+    }
+    if !token.is_wordy() {
+        return (None, at);
+    }
+    match (token.text.as_str(), word(at + 1)) {
+        ("per", "cent") => (Some(PERCENT), at + 2),
+        ("percentage", "points" | "point") => (
+            Some(Unit {
+                of: "percentage point",
+                tens: 0,
+            }),
+            at + 2,
+        ),
+        ("degrees" | "degree", scale @ ("celsius" | "fahrenheit")) => {
+            let of = if scale == "celsius" {
+                "celsius"
+            } else {
+                "fahrenheit"
+            };
+            (Some(Unit { of, tens: 0 }), at + 2)
+        }
+        _ => match written(text, token).and_then(units::of) {
+            Some(unit) => (Some(unit), at + 1),
+            None => (None, at),
+        },
+    }
+}
+
+/// What stands before a number and bounds it.
+pub(super) fn bound(tokens: &[Token], from: usize) -> Bound {
+    let back = |by: usize| {
+        let at = from.checked_sub(by)?;
+        tokens.get(at).map(|it| it.text.as_str())
+    };
+    let money = usize::from(matches!(back(1), Some("$" | "€" | "£")));
+    let word = |by: usize| back(by + money).unwrap_or_default();
+    // `less than or equal to`: what counts stands farther off.
+    let equal = word(1) == "to" && word(2) == "equal" && word(3) == "or";
+    let shift = if equal { 3 } else { 0 };
+    let word = |by: usize| word(by + shift);
+    let denied = |by: usize| matches!(word(by), "no" | "not" | "never" | "cannot");
+    let (found, front) = match (word(3), word(2), word(1)) {
+        // `averaged over 5 runs` is a way of speaking of five.
+        (
+            _,
+            "averaging" | "averaged" | "summing" | "summed" | "spread" | "pooled" | "distributed"
+            | "integrated" | "aggregated",
+            "over",
+        ) => (Bound::Exact, 9),
+        (_, _, "<" | "≤" | "below" | "under" | "beneath") => (Bound::Below, 2),
+        (
+            _,
+            _,
+            ">" | "≥" | "above" | "over" | "exceeding" | "exceeded" | "exceed" | "exceeds"
+            | "beyond" | "surpassed" | "surpassing",
+        ) => (Bound::Above, 2),
+        (_, "less" | "fewer" | "lower" | "smaller" | "younger" | "shorter", "than") => {
+            (Bound::Below, 3)
+        }
+        (_, "more" | "greater" | "higher" | "larger" | "older" | "longer", "than") => {
+            (Bound::Above, 3)
+        }
+        (_, "at", "most") | (_, "up", "to") | (_, "maximum" | "max" | "ceiling", "of") => {
+            (Bound::Below, 9)
+        }
+        (_, "at", "least") | (_, "minimum" | "upwards" | "upward" | "excess", "of") => {
+            (Bound::Above, 9)
+        }
+        ("as", "much" | "many" | "high" | "long", "as") => (Bound::Below, 9),
+        ("as", "little" | "few" | "low", "as") => (Bound::Above, 9),
+        (
+            _,
+            _,
+            "~" | "about" | "approximately" | "around" | "roughly" | "nearly" | "almost" | "some"
+            | "circa",
+        ) => (Bound::Rough, 9),
+        (_, _, "within") => (Bound::Within, 9),
+        _ => (Bound::Exact, 9),
+    };
+    match found {
+        Bound::Below if denied(front) => Bound::Above,
+        Bound::Above if denied(front) => Bound::Below,
+        found => found,
+    }
+}
+
+/// Whether words nearby say that it is a share of one.
+fn is_share(tokens: &[Token], from: usize) -> bool {
+    let near = tokens.iter().skip(from.saturating_sub(6)).take(9);
+    near.clone().any(|it| {
+        matches!(
+            it.text.as_str(),
+            "proportion" | "fraction" | "share" | "probability" | "frequency" | "rate" | "accuracy"
+        )
+    })
+}
+
+/// In `3, 5 and 8 mg` all are milligrams.
+fn hand_down_units(tokens: &[Token], numbers: &mut [Number]) {
+    for at in (0..numbers.len().saturating_sub(1)).rev() {
+        let (Some(one), Some(next)) = (numbers.get(at), numbers.get(at + 1)) else {
+            continue;
+        };
+        let between = tokens.get(one.to..next.from).unwrap_or_default();
+        let joins = |it: &Token| {
+            matches!(
+                it.text.as_str(),
+                "," | "and" | "or" | "to" | "-" | "–" | "±" | "vs" | "versus" | "/" | "through"
+            )
+        };
+        let lists = !between.is_empty() && between.len() <= 2 && between.iter().all(joins);
+        let (unit, tens) = (next.unit, next.tens);
+        if let Some(one) = numbers.get_mut(at)
+            && lists
+            && one.unit.is_none()
+        {
+            one.unit = unit;
+            one.value = one.value.clone().times_ten(tens);
+            one.tens = tens;
+        }
+    }
+}

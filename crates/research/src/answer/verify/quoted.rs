@@ -1,0 +1,106 @@
+//! What a claim quotes must stand in a passage, beside what else it says.
+
+use std::ops::Range;
+
+use super::{
+    Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier, claim::Ready,
+    compare::Sides, quote::Quote, within::evidence,
+};
+
+impl Verifier {
+    pub(super) fn check_closely(
+        &self,
+        ready: &Ready,
+        claim: &Claim,
+        verbatim: Option<Checked>,
+    ) -> Checked {
+        let mut quoted = Vec::new();
+        let mut misquoted = Vec::new();
+        for quote in &ready.quotes {
+            match self.find_quote(quote, claim) {
+                Some(found) => quoted.push(found),
+                None => misquoted.push(quote),
+            }
+        }
+        let mut checked = verbatim.unwrap_or_else(|| self.compare_parts(ready, claim, &quoted));
+        let at = quoted.iter().filter_map(|(passage, bytes)| {
+            let passage = self.corpus.passages.get(*passage)?;
+            Some(evidence(&passage.source, bytes.clone()))
+        });
+        // What is quoted is the best evidence there is.
+        let mut all: Vec<Evidence> = at.collect();
+        all.append(&mut checked.evidence);
+        all.dedup();
+        checked.evidence = all;
+        if !misquoted.is_empty() {
+            let near: Vec<_> = misquoted.iter().map(|it| self.nearest(it)).collect();
+            let conflict = near.iter().any(Option::is_some);
+            checked.verdict = if conflict {
+                Verdict::Contradicted
+            } else {
+                Verdict::NotFound
+            };
+            for (quote, near) in misquoted.iter().zip(near) {
+                let instead = near.as_ref().map(|(text, _)| text.clone());
+                let problem = Problem::new(ProblemKind::Quote, quote.text.clone(), instead);
+                checked.problems.insert(0, problem);
+                checked.evidence.extend(near.map(|(_, evidence)| evidence));
+            }
+        }
+        if checked.verdict == Verdict::Supported && ready.unquoted != ready.text {
+            let weakened = quoted.iter().flat_map(|it| self.cut_short(ready, it));
+            checked.problems.extend(weakened);
+            if !checked.problems.is_empty() {
+                checked.verdict = Verdict::Contradicted;
+            }
+        }
+        checked
+    }
+
+    /// What a quote leaves out of its sentence, so that it says more than that does: that it is
+    /// wrong, or a condition, or that a number is a bound.
+    fn cut_short(&self, ready: &Ready, (passage, bytes): &(usize, Range<usize>)) -> Vec<Problem> {
+        let window = self.corpus.window_of(*passage, bytes);
+        let span = window.as_ref().and_then(|it| self.corpus.span(it));
+        let (Some(passage), Some(window), Some(span)) =
+            (self.corpus.passages.get(*passage), window, span)
+        else {
+            return Vec::new();
+        };
+        let sides = Sides {
+            corpus: &self.corpus,
+            passage,
+            text: &ready.text,
+            claim: &self.corpus.analyse(&ready.text),
+            said: passage.source.text.get(span).unwrap_or_default(),
+            window: &self.corpus.analysis(&window),
+        };
+        let found = sides.compare();
+        let mut all: Vec<Problem> = found.conflicts.into_iter().chain(found.lacks).collect();
+        all.retain(|it| match it.kind {
+            ProblemKind::Refuted | ProblemKind::Condition => true,
+            ProblemKind::Number => (it.instead.as_ref()).is_some_and(|there| {
+                !there.starts_with(&it.claimed) && there.contains(&it.claimed)
+            }),
+            _ => false,
+        });
+        all
+    }
+
+    fn find_quote(&self, quote: &Quote, claim: &Claim) -> Option<(usize, Range<usize>)> {
+        self.cited_first(claim).into_iter().find_map(|at| {
+            let passage = self.corpus.passages.get(at)?;
+            Some((at, passage.stream.find_quote(quote)?))
+        })
+    }
+
+    /// What stands in a passage in place of a quote, if something much like it does.
+    fn nearest(&self, quote: &Quote) -> Option<(String, Evidence)> {
+        let wanted = self.corpus.analyse(&quote.text);
+        let (window, overlap) = self.corpus.best(&wanted, 1).into_iter().next()?;
+        let passage = self.corpus.passages.get(window.passage)?;
+        let span = self.corpus.span(&window)?;
+        let text = passage.source.text.get(span.clone())?.to_owned();
+        (overlap >= 0.6).then(|| (text, evidence(&passage.source, span)))
+    }
+}

@@ -1,0 +1,259 @@
+//! Whether a claim turns round what the sentences say: what is denied, which way things go, and
+//! who does it to whom.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Problem, ProblemKind,
+    analysis::Analysis,
+    arithmetic,
+    compare::{Findings, Sides},
+    corpus::Corpus,
+    lexicon::{self, Direction},
+};
+
+/// How much better the surroundings of the opposite must fit than those of the same.
+const FITS_BETTER: f64 = 0.15;
+
+/// How well surroundings must fit for two negations to be the same in other words.
+const SAME_MATTER: f64 = 0.3;
+
+/// How well surroundings must fit for `more` to be compared with `better`.
+const AKIN: f64 = 0.45;
+
+pub(super) fn compare(sides: &Sides<'_>, findings: &mut Findings) {
+    negation(sides, findings);
+    findings.conflicts.extend(arithmetic::against_itself(sides));
+    for (at, direction) in &sides.claim.directions {
+        if let Some(problem) = turned(sides, *at, *direction) {
+            findings.conflicts.push(problem);
+        }
+    }
+}
+
+/// What one side denies and the other does not.
+fn negation(sides: &Sides<'_>, findings: &mut Findings) {
+    let (claim, window) = (sides.claim, sides.window);
+    let found = claim
+        .denials
+        .iter()
+        .any(|it| denied_alone(sides.corpus, claim, it, window))
+        || window
+            .denials
+            .iter()
+            .any(|it| denied_alone(sides.corpus, window, it, claim));
+    if found {
+        let shown = denied_text(sides.text, claim)
+            .or_else(|| denied_text(sides.said, window))
+            .unwrap_or_default();
+        let problem = Problem::new(ProblemKind::Negation, shown, None);
+        findings.conflicts.push(problem);
+    }
+}
+
+/// Whether the other side speaks of what a negation is about, and denies none of it.
+fn denied_alone(corpus: &Corpus, text: &Analysis, denial: &[usize], other: &Analysis) -> bool {
+    let mut shared = false;
+    for (place, &at) in denial.iter().enumerate() {
+        let Some(there) = counterpart(corpus, text, at, other) else {
+            // Both deny, each in words of its own.
+            let around = text.around(at, at + 1);
+            let mut denials = other.denials.iter();
+            if place == 0 && denials.any(|it| is_strange(corpus, other, it, text, &around)) {
+                return false;
+            }
+            continue;
+        };
+        if other.is_negated(there) {
+            return false;
+        }
+        // What the other side says belongs to another place, which is not denied.
+        shared |= counterpart(corpus, other, there, text) == Some(at);
+    }
+    shared
+}
+
+/// Whether a negation is first about something that the other text has no word for, among the
+/// words that stand around the other's own.
+fn is_strange(
+    corpus: &Corpus,
+    text: &Analysis,
+    denial: &[usize],
+    other: &Analysis,
+    around: &HashMap<&str, f64>,
+) -> bool {
+    denial.first().is_some_and(|&at| {
+        counterpart(corpus, text, at, other).is_none()
+            && corpus.fit(around, &text.around(at, at + 1)) >= SAME_MATTER
+    })
+}
+
+/// Where the other text speaks of the same, among the same words if it does so more than once.
+fn counterpart(corpus: &Corpus, text: &Analysis, at: usize, other: &Analysis) -> Option<usize> {
+    let key = text.keys.get(at)?.as_deref()?;
+    let around = text.around(at, at + 1);
+    let places = other.keys.iter().enumerate();
+    let places = places.filter(|(_, it)| it.as_deref() == Some(key));
+    places
+        .map(|(there, _)| (corpus.fit(&around, &other.around(there, there + 1)), there))
+        .max_by(|one, two| one.0.total_cmp(&two.0))
+        .map(|(_, there)| there)
+}
+
+/// The first stretch of a text that is denied, with what denies it.
+fn denied_text(text: &str, analysis: &Analysis) -> Option<String> {
+    let from = analysis.negated.iter().position(|it| *it)?;
+    let to = (from + 3).min(analysis.tokens.len());
+    let span = analysis.span(from.saturating_sub(2), to)?;
+    text.get(span).map(str::to_owned)
+}
+
+/// Whether a word of direction in the claim goes against the sentences.
+fn turned(sides: &Sides<'_>, at: usize, direction: Direction) -> Option<Problem> {
+    let (claim, window) = (sides.claim, sides.window);
+    let around = claim.around(at, at + 1);
+    let denied = claim.is_negated(at);
+    let (mut same, mut opposite): (Option<f64>, Option<(f64, usize)>) = (None, None);
+    let own = |axis: &str| axis == direction.axis;
+    let any_own = window.directions.iter().any(|(_, it)| own(it.axis));
+    for (there, other) in &window.directions {
+        let fits = sides.corpus.fit(&around, &window.around(*there, there + 1));
+        let comparable = own(other.axis)
+            || (!any_own && fits >= AKIN && akin(direction.axis, other.axis, claim));
+        if !comparable || repeated(claim, at, window, *there) {
+            continue;
+        }
+        // What is denied on one side alone is told by the negation.
+        if window.is_negated(*there) != denied {
+            continue;
+        }
+        let crossed = !lexicon::is_kind(direction.axis) && crossed(claim, at, window, *there);
+        let agrees = other.up == direction.up;
+        // `A is above B` says the same as `B is below A`.
+        if agrees != crossed {
+            same = Some(same.unwrap_or(0.0).max(fits));
+        } else if opposite.is_none_or(|(best, _)| fits > best) {
+            opposite = Some((fits, *there));
+        }
+    }
+    let (against, there) = opposite?;
+    let kind = lexicon::is_kind(direction.axis);
+    let worse = same.is_none_or(|same| !kind && against - same > FITS_BETTER);
+    if !worse {
+        return None;
+    }
+    let word = |of: &Analysis, text: &str, at: usize| {
+        let span = of.span(at.saturating_sub(1), (at + 2).min(of.tokens.len()));
+        span.and_then(|it| text.get(it)).map(str::to_owned)
+    };
+    let kind = match window.directions.iter().find(|(it, _)| *it == there) {
+        Some((_, other)) if other.up == direction.up => ProblemKind::Order,
+        _ => ProblemKind::Direction,
+    };
+    let claimed = word(claim, sides.text, at).unwrap_or_default();
+    Some(Problem::new(kind, claimed, word(window, sides.said, there)))
+}
+
+/// Whether two axes can speak against each other: what is gained becomes more, and more of
+/// something is mostly better.
+fn akin(one: &str, other: &str, claim: &Analysis) -> bool {
+    match (one, other) {
+        ("amount", "keeping") | ("keeping", "amount") => true,
+        ("amount", "quality") | ("quality", "amount") => welcome(claim),
+        _ => false,
+    }
+}
+
+/// Whether a claim speaks of nothing that is better the less there is of it.
+fn welcome(claim: &Analysis) -> bool {
+    !claim
+        .tokens
+        .iter()
+        .any(|it| lexicon::is_unwelcome(&it.text))
+}
+
+/// Whether the claim has that very word elsewhere, where it has its own counterpart: `low` in
+/// `wages of low-paid workers fell`.
+fn repeated(claim: &Analysis, at: usize, window: &Analysis, there: usize) -> bool {
+    let Some(word) = window.token(there).map(|it| &it.text) else {
+        return false;
+    };
+    let count = |of: &Analysis| of.tokens.iter().filter(|it| it.text == *word).count();
+    claim.token(at).is_some_and(|it| it.text != *word)
+        && count(claim) > 0
+        && count(claim) >= count(window)
+}
+
+/// Whether what stands on one side of a comparison stands on the other side of another one.
+fn crossed(claim: &Analysis, at: usize, window: &Analysis, there: usize) -> bool {
+    let (Some((left, right)), Some((said_left, said_right))) =
+        (halves(claim, at), halves(window, there))
+    else {
+        return false;
+    };
+    let exchanged = |one: &HashSet<&str>, other: &HashSet<&str>, not: &HashSet<&str>| {
+        one.iter().any(|it| other.contains(it) && !not.contains(it))
+    };
+    exchanged(&left, &said_right, &said_left)
+        && exchanged(&right, &said_left, &said_right)
+        && !exchanged(&right, &said_right, &said_left)
+}
+
+/// Verbs that compare what stands before them with what stands behind.
+const COMPARING: &[&str] = &[
+    "outperform",
+    "outperforms",
+    "outperformed",
+    "surpass",
+    "surpasses",
+    "surpassed",
+    "exceed",
+    "exceeds",
+    "exceeded",
+    "beat",
+    "beats",
+    "precede",
+    "preceded",
+    "precedes",
+    "underperformed",
+    "trailed",
+    "lagged",
+];
+
+/// What is compared with what: the two sides of `than`, or of a verb that compares.
+fn halves(text: &Analysis, at: usize) -> Option<(HashSet<&str>, HashSet<&str>)> {
+    let part = text.parts.get(at);
+    let word = |at: usize| text.token(at).map_or("", |it| it.text.as_str());
+    let verb = COMPARING.contains(&word(at));
+    let middle = if verb {
+        at
+    } else {
+        let than =
+            (at + 1..at + 12).find(|&it| word(it) == "than" && text.parts.get(it) == part)?;
+        // `benefited less than`: it is `less` that compares.
+        let mut between = text.directions.iter();
+        if between.any(|(it, _)| (at + 1..than).contains(it)) {
+            return None;
+        }
+        than
+    };
+    let pick = |range: std::ops::Range<usize>| -> HashSet<&str> {
+        let keys = text.keys.iter().enumerate().skip(range.start);
+        keys.take(range.len())
+            .filter(|(at, _)| text.parts.get(*at) == part)
+            .filter_map(|(_, key)| key.as_deref())
+            .collect()
+    };
+    let (left, right) = (pick(0..middle), pick(middle + 1..text.tokens.len()));
+    let is_done = verb
+        && word(middle + 1) == "by"
+        && (1..=3).any(|back| {
+            let word = at.checked_sub(back).map(word);
+            matches!(word, Some("was" | "were" | "is" | "are" | "been" | "be"))
+        });
+    Some(if is_done {
+        (right, left)
+    } else {
+        (left, right)
+    })
+}

@@ -1,0 +1,177 @@
+//! Where the sentences of a text are.
+
+use std::ops::Range;
+
+/// No sentence is longer, in characters; a longer one is cut at a blank.
+const LONGEST: usize = 1_200;
+
+/// Shortenings after which a stop ends nothing.
+const SHORT: &[&str] = &[
+    "al", "fig", "figs", "eq", "eqs", "e.g", "i.e", "vs", "cf", "dr", "prof", "no", "ref", "refs",
+    "sec", "ca", "approx", "resp", "mr", "mrs", "ms", "st", "tab", "vol", "pp", "etc", "inc", "sp",
+    "spp", "ed", "eds", "u.s", "u.k",
+];
+
+/// The sentences of a text, as stretches of bytes without blanks at their ends. Together they hold
+/// all that is not blank.
+pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+    let chars: Vec<(usize, char)> = text.char_indices().collect();
+    let mut found = Vec::new();
+    let mut from = 0;
+    let mut blank = None;
+    for (at, &(byte, letter)) in chars.iter().enumerate() {
+        if letter.is_whitespace() {
+            blank = Some(at);
+        }
+        let too_long = at - from >= LONGEST;
+        let end = if ends_sentence(text, &chars, at) || ends_paragraph(&chars, at) {
+            Some(at + 1)
+        } else if too_long {
+            Some(blank.filter(|&it| it > from).unwrap_or(at))
+        } else {
+            None
+        };
+        let _ = byte;
+        if let Some(end) = end {
+            push(text, &chars, from, end, &mut found);
+            from = end;
+        }
+    }
+    push(text, &chars, from, chars.len(), &mut found);
+    found
+}
+
+fn push(
+    text: &str,
+    chars: &[(usize, char)],
+    from: usize,
+    end: usize,
+    found: &mut Vec<Range<usize>>,
+) {
+    let byte = |at: usize| chars.get(at).map_or(text.len(), |&(byte, _)| byte);
+    let (start, end) = (byte(from), byte(end));
+    let Some(stretch) = text.get(start..end) else {
+        return;
+    };
+    let trimmed = stretch.trim_start();
+    let start = start + (stretch.len() - trimmed.len());
+    let end = start + trimmed.trim_end().len();
+    if start < end {
+        found.push(start..end);
+    }
+}
+
+/// Whether a sentence ends with this character.
+fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
+    let char = |at: usize| chars.get(at).map(|&(_, it)| it);
+    let Some(letter) = char(at) else {
+        return false;
+    };
+    let closes = |it: char| matches!(it, '"' | '”' | '’' | ')' | ']' | '»');
+    // The sign, then quotes and brackets that close, then a blank, then something that begins.
+    let sign = if closes(letter) {
+        let mut back = at;
+        while back > 0 && char(back).is_some_and(closes) {
+            back -= 1;
+        }
+        back
+    } else {
+        at
+    };
+    let ends = |it: char| matches!(it, '.' | '!' | '?' | '。' | '！' | '？');
+    if !char(sign).is_some_and(ends) || char(at + 1).is_some_and(closes) {
+        return false;
+    }
+    let Some(next) = char(at + 1) else {
+        return true;
+    };
+    if matches!(letter, '。' | '！' | '？') {
+        return true;
+    }
+    if !next.is_whitespace() {
+        return false;
+    }
+    let mut begin = at + 1;
+    while char(begin).is_some_and(char::is_whitespace) {
+        begin += 1;
+    }
+    let begins = char(begin).is_none_or(|it| !it.is_lowercase());
+    begins && (char(sign) != Some('.') || !shortened(text, chars, sign))
+}
+
+/// Whether the stop at `at` belongs to a shortening or an initial.
+fn shortened(text: &str, chars: &[(usize, char)], at: usize) -> bool {
+    let mut from = at;
+    while let Some(before) = from.checked_sub(1)
+        && chars
+            .get(before)
+            .is_some_and(|&(_, it)| it.is_alphanumeric() || it == '.')
+        && at - before < 12
+    {
+        from = before;
+    }
+    let byte = |at: usize| chars.get(at).map_or(text.len(), |&(byte, _)| byte);
+    let word = text.get(byte(from)..byte(at)).unwrap_or_default();
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase) && from > 0;
+    let name_before = initial && {
+        // `by J. Smith`, but not `vitamin C. The`: an initial comes first or after another one.
+        let next = chars.get(at + 2).map(|&(_, it)| it);
+        let before = text.get(..byte(from)).unwrap_or_default().trim_end();
+        next.is_some_and(char::is_uppercase)
+            && before
+                .rsplit(|it: char| it.is_whitespace())
+                .next()
+                .is_some_and(|it| it.ends_with('.') || matches!(it, "by" | "and" | "of" | "from"))
+    };
+    name_before || SHORT.contains(&word.to_lowercase().as_str())
+}
+
+/// Whether a paragraph ends with this character: an empty line.
+fn ends_paragraph(chars: &[(usize, char)], at: usize) -> bool {
+    let char = |at: usize| chars.get(at).map(|&(_, it)| it);
+    char(at) == Some('\n') && {
+        let mut next = at + 1;
+        while matches!(char(next), Some(' ' | '\t' | '\r')) {
+            next += 1;
+        }
+        char(next) == Some('\n')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<&str> {
+        sentences(text)
+            .into_iter()
+            .filter_map(|it| text.get(it))
+            .collect()
+    }
+
+    #[test]
+    fn stops_that_end_and_stops_that_do_not() {
+        assert_eq!(
+            of("Smith et al. (2019) found 3.5 mg. See Fig. 2. It was \"fine.\" Then p. rose!"),
+            [
+                "Smith et al. (2019) found 3.5 mg.",
+                "See Fig. 2.",
+                "It was \"fine.\"",
+                "Then p. rose!"
+            ]
+        );
+        assert_eq!(of("Vitamin C. The dose"), ["Vitamin C.", "The dose"]);
+        assert_eq!(of("# Head\n\nText"), ["# Head", "Text"]);
+        assert_eq!(of("  "), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn endless_lines_are_cut() {
+        let line = "word ".repeat(20_000);
+        let all = sentences(&line);
+        assert!(all.len() > 50);
+        assert!(all.iter().all(|it| it.len() <= LONGEST));
+        let solid = "x".repeat(100_000);
+        assert!(sentences(&solid).iter().all(|it| it.len() <= LONGEST + 1));
+    }
+}

@@ -1,0 +1,132 @@
+//! Numbers that are written in letters.
+
+use super::{
+    number::{Bound, Decimal, Number, Span},
+    numerals::{bound, finish},
+    tokens::{Kind, Token},
+    units::{self, FOLD, PERCENT},
+};
+
+/// `twelve`, `twenty-five`, `two hundred and six`, `half`, `two-thirds`, `twofold`.
+pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number> {
+    let word = |at: usize| {
+        let token = tokens.get(at).filter(|it| it.kind == Kind::Word);
+        token.map(|it| it.text.as_str())
+    };
+    let first = word(at)?;
+    let plain = |value: &str, unit, to| {
+        Decimal::parse(value).map(|value| Number {
+            value,
+            unit: Some(unit),
+            tens: 0,
+            bound: bound(tokens, at),
+            span: Span::Alone,
+            share: false,
+            from: at,
+            to,
+        })
+    };
+    let rough = |value: &str, to| {
+        plain(value, PERCENT, to).map(|it| Number {
+            bound: Bound::Rough,
+            ..it
+        })
+    };
+    match (first, word(at + 1).unwrap_or_default()) {
+        ("a" | "one", "third") => return rough("33.3", at + 2),
+        ("a" | "one", "quarter") => return plain("25", PERCENT, at + 2),
+        ("two", "thirds") => return rough("66.7", at + 2),
+        ("three", "quarters") => return plain("75", PERCENT, at + 2),
+        _ => {}
+    }
+    match first {
+        "half" if word(at + 2) == Some("maximal") => return None,
+        "half" | "halved" => return plain("50", PERCENT, at + 1),
+        "twice" | "twofold" | "double" | "doubled" | "doubling" | "doubles" => {
+            return plain("2", FOLD, at + 1);
+        }
+        "thrice" | "threefold" | "triple" | "tripled" => return plain("3", FOLD, at + 1),
+        "tenfold" => return plain("10", FOLD, at + 1),
+        "fivefold" => return plain("5", FOLD, at + 1),
+        "fourfold" | "quadrupled" => return plain("4", FOLD, at + 1),
+        _ => {}
+    }
+    let mut total: u64 = 0;
+    let mut part: u64 = 0;
+    let mut next = at;
+    let mut any = false;
+    while let Some(here) = word(next) {
+        if let Some(value) = small(here) {
+            // Two in a row are two numbers, unless they are tens and ones.
+            if any
+                && (!(20..100).contains(&(part % 100)) || value >= 10 || !part.is_multiple_of(10))
+            {
+                break;
+            }
+            part = part.checked_add(value)?;
+        } else if let Some(tens) = units::magnitude(here, false).filter(|_| any) {
+            let by = 10_u64.checked_pow(u32::try_from(tens).ok()?)?;
+            if tens == 2 {
+                part = part.checked_mul(by)?;
+            } else {
+                total = total.checked_add(part.checked_mul(by)?)?;
+                part = 0;
+            }
+        } else if here == "and"
+            && any
+            && part.is_multiple_of(100)
+            && word(next + 1).and_then(small).is_some()
+        {
+            next += 1;
+            part = part.checked_add(word(next).and_then(small)?)?;
+        } else {
+            break;
+        }
+        any = true;
+        next += 1;
+        if tokens.get(next).is_some_and(|it| it.is_break("-")) && word(next + 1).is_some() {
+            let joined = word(next + 1).and_then(small).is_some();
+            next += usize::from(joined);
+        }
+    }
+    // `one` is more often a pronoun.
+    if !any || (first == "one" && next == at + 1) {
+        return None;
+    }
+    let value = Decimal::of(total.checked_add(part)?);
+    Some(finish(text, tokens, at, next, value))
+}
+
+fn small(word: &str) -> Option<u64> {
+    const ONES: [&str; 20] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 8] = [
+        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let place = |of: &[&str]| of.iter().position(|it| *it == word);
+    let ones = place(&ONES).and_then(|it| u64::try_from(it).ok());
+    ones.or_else(|| {
+        let tens = u64::try_from(place(&TENS)?).ok()?;
+        Some((tens + 2) * 10)
+    })
+}

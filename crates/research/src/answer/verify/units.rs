@@ -1,0 +1,197 @@
+//! Units as they are written, and the powers of ten between them.
+
+/// A unit: what it measures, and how many tens it is away from the first of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) of: &'static str,
+    pub(super) tens: i32,
+}
+
+/// Per cent.
+pub(super) const PERCENT: Unit = Unit {
+    of: "percent",
+    tens: 0,
+};
+
+/// Times as much.
+pub(super) const FOLD: Unit = Unit {
+    of: "fold",
+    tens: 0,
+};
+
+const fn unit(of: &'static str, tens: i32) -> Unit {
+    Unit { of, tens }
+}
+
+/// Symbols whose case matters.
+fn symbol(text: &str) -> Option<Unit> {
+    Some(match text {
+        "kg" => unit("gram", 3),
+        "g" => unit("gram", 0),
+        "mg" => unit("gram", -3),
+        "µg" | "μg" | "ug" | "mcg" => unit("gram", -6),
+        "ng" => unit("gram", -9),
+        "pg" => unit("gram", -12),
+        "km" => unit("metre", 3),
+        "m" => unit("metre", 0),
+        "cm" => unit("metre", -2),
+        "mm" => unit("metre", -3),
+        "µm" | "μm" => unit("metre", -6),
+        "nm" => unit("metre", -9),
+        "s" | "sec" => unit("second", 0),
+        "ms" => unit("second", -3),
+        "µs" | "μs" => unit("second", -6),
+        "ns" => unit("second", -9),
+        "L" | "l" => unit("litre", 0),
+        "dL" | "dl" => unit("litre", -1),
+        "mL" | "ml" => unit("litre", -3),
+        "µL" | "μL" | "µl" | "μl" => unit("litre", -6),
+        "Hz" => unit("hertz", 0),
+        "kHz" => unit("hertz", 3),
+        "MHz" => unit("hertz", 6),
+        "GHz" => unit("hertz", 9),
+        "W" => unit("watt", 0),
+        "mW" => unit("watt", -3),
+        "kW" => unit("watt", 3),
+        "MW" => unit("watt", 6),
+        "GW" => unit("watt", 9),
+        "V" => unit("volt", 0),
+        "mV" => unit("volt", -3),
+        "kV" => unit("volt", 3),
+        "eV" => unit("electronvolt", 0),
+        "keV" => unit("electronvolt", 3),
+        "MeV" => unit("electronvolt", 6),
+        "GeV" => unit("electronvolt", 9),
+        "TeV" => unit("electronvolt", 12),
+        "Pa" => unit("pascal", 0),
+        "kPa" => unit("pascal", 3),
+        "MPa" => unit("pascal", 6),
+        "GPa" => unit("pascal", 9),
+        "mol" => unit("mole", 0),
+        "mmol" => unit("mole", -3),
+        "µmol" | "μmol" => unit("mole", -6),
+        "mM" => unit("molar", -3),
+        "µM" | "μM" => unit("molar", -6),
+        "nM" => unit("molar", -9),
+        "kB" | "KB" => unit("byte", 3),
+        "MB" => unit("byte", 6),
+        "GB" => unit("byte", 9),
+        "TB" => unit("byte", 12),
+        "bp" => unit("base pair", 0),
+        "kb" => unit("base pair", 3),
+        "Mb" => unit("base pair", 6),
+        "Gb" => unit("base pair", 9),
+        "h" | "hr" | "hrs" => unit("hour", 0),
+        "min" | "mins" => unit("minute", 0),
+        "K" => unit("kelvin", 0),
+        "T" => unit("tesla", 0),
+        "dB" => unit("decibel", 0),
+        "J" => unit("joule", 0),
+        "kJ" => unit("joule", 3),
+        "kcal" => unit("calorie", 3),
+        "ppm" => unit("ppm", 0),
+        "ppb" => unit("ppm", -3),
+        "pp" => unit("percentage point", 0),
+        "x" => FOLD,
+        _ => return None,
+    })
+}
+
+/// Words, in lower case.
+fn word(text: &str) -> Option<Unit> {
+    Some(match text.strip_suffix('s').unwrap_or(text) {
+        "kilogram" => unit("gram", 3),
+        "gram" => unit("gram", 0),
+        "milligram" => unit("gram", -3),
+        "microgram" => unit("gram", -6),
+        "nanogram" => unit("gram", -9),
+        "kilometre" | "kilometer" => unit("metre", 3),
+        "metre" | "meter" => unit("metre", 0),
+        "centimetre" | "centimeter" => unit("metre", -2),
+        "millimetre" | "millimeter" => unit("metre", -3),
+        "micrometre" | "micrometer" | "micron" => unit("metre", -6),
+        "nanometre" | "nanometer" => unit("metre", -9),
+        "second" => unit("second", 0),
+        "millisecond" => unit("second", -3),
+        "microsecond" => unit("second", -6),
+        "nanosecond" => unit("second", -9),
+        "minute" => unit("minute", 0),
+        "hour" => unit("hour", 0),
+        "day" => unit("day", 0),
+        "week" => unit("week", 0),
+        "month" => unit("month", 0),
+        "year" => unit("year", 0),
+        "decade" => unit("decade", 0),
+        "litre" | "liter" => unit("litre", 0),
+        "millilitre" | "milliliter" => unit("litre", -3),
+        "kelvin" => unit("kelvin", 0),
+        "percent" | "%" => PERCENT,
+        "fold" | "time" => FOLD,
+        "megawatt" => unit("watt", 6),
+        "gigawatt" => unit("watt", 9),
+        "kilowatt" => unit("watt", 3),
+        "watt" => unit("watt", 0),
+        "volt" => unit("volt", 0),
+        "tesla" => unit("tesla", 0),
+        "hectare" | "ha" => unit("hectare", 0),
+        _ => return None,
+    })
+}
+
+/// The unit that a word is, as it is written.
+pub(super) fn of(written: &str) -> Option<Unit> {
+    symbol(written).or_else(|| word(&written.to_lowercase()))
+}
+
+/// How many tens a word or letter multiplies by.
+pub(super) fn magnitude(written: &str, glued: bool) -> Option<i32> {
+    if glued {
+        let tens = match written {
+            "k" | "K" => 3,
+            "M" => 6,
+            "B" | "G" | "bn" => 9,
+            _ => return None,
+        };
+        return Some(tens);
+    }
+    Some(match written.to_lowercase().as_str() {
+        "hundred" | "hundreds" => 2,
+        "thousand" | "thousands" => 3,
+        "million" | "millions" => 6,
+        "billion" | "billions" | "bn" => 9,
+        "trillion" | "trillions" => 12,
+        _ => return None,
+    })
+}
+
+/// How long units of time are, among those that can be told exactly from one another.
+fn duration(unit: Unit) -> Option<(bool, f64)> {
+    Some(match unit.of {
+        "second" => (true, 1.0),
+        "minute" => (true, 60.0),
+        "hour" => (true, 3_600.0),
+        "day" => (true, 86_400.0),
+        "week" => (true, 604_800.0),
+        "month" => (false, 1.0),
+        "year" => (false, 12.0),
+        "decade" => (false, 120.0),
+        _ => return None,
+    })
+}
+
+/// Whether it measures time.
+pub(super) fn is_time(unit: Unit) -> bool {
+    duration(unit).is_some()
+}
+
+/// By what a number of `unit` is multiplied to be one of `other`, if both measure time.
+pub(super) fn converted(unit: Unit, other: Unit) -> Option<f64> {
+    let (exact, one) = duration(unit)?;
+    let (also, another) = duration(other)?;
+    (exact == also && unit.of != other.of).then(|| one / another)
+}
+
+/// Whether letters right behind digits are a unit or a magnitude, rather than part of a code.
+pub(super) fn may_be_glued(letters: &str) -> bool {
+    symbol(letters).is_some() && letters != "s" || magnitude(letters, true).is_some()
+}

@@ -1,0 +1,50 @@
+//! Where a stretch of a passage stands in its article.
+
+use std::ops::Range;
+
+use super::{Evidence, Source};
+use crate::collect::Place;
+
+/// The evidence that a stretch of a passage's bytes is. If the passage's place can't be that of its
+/// text, the whole passage is the evidence.
+pub(super) fn evidence(source: &Source, bytes: Range<usize>) -> Evidence {
+    let stretch = source.text.get(bytes.clone()).zip(place(source, bytes));
+    let (quote, place) = match stretch {
+        Some((text, place)) => (text.to_owned(), place),
+        None => (source.text.clone(), source.place),
+    };
+    Evidence {
+        passage: source.id.clone(),
+        work: source.work.clone(),
+        place,
+        quote,
+    }
+}
+
+fn place(source: &Source, bytes: Range<usize>) -> Option<Place> {
+    let at = |end: usize| {
+        let before = source.text.get(..end)?;
+        let mut page = source.place.page;
+        let mut character = source.place.start;
+        for letter in before.chars() {
+            if letter == '\u{c}' {
+                page = page.checked_add(1)?;
+                character = 0;
+            } else {
+                character = character.checked_add(1)?;
+            }
+        }
+        Some((page, character))
+    };
+    if at(source.text.len())? != (source.place.end_page, source.place.end) {
+        return None;
+    }
+    let (page, start) = at(bytes.start)?;
+    let (end_page, end) = at(bytes.end)?;
+    Some(Place {
+        page,
+        start,
+        end_page,
+        end,
+    })
+}

@@ -1,0 +1,57 @@
+//! Indexes of other settings, which nobody follows any longer.
+
+use std::path::Path;
+
+use deliberate_index::{Index, IndexError};
+
+/// So many names are looked at to find indexes of other settings.
+const MOST_BESIDE: usize = 1_000;
+
+/// Removes the indexes that stand beside this one, unless another process writes them.
+pub(super) fn remove_others(own: &Path) -> Result<(), IndexError> {
+    let Some(beside) = own.parent() else {
+        return Ok(());
+    };
+    for entry in std::fs::read_dir(beside)?.take(MOST_BESIDE) {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_index = name.to_str().is_some_and(is_index_folder);
+        if !is_index || Some(name.as_os_str()) == own.file_name() || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        match Index::wipe(&entry.path()) {
+            // Whatever else is in there is not ours, and keeps the folder.
+            Ok(()) => drop(std::fs::remove_dir(entry.path())),
+            Err(IndexError::Busy) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder of that name is an index: `index-1-250-50`.
+fn is_index_folder(name: &str) -> bool {
+    let numbers = name.strip_prefix("index-").map(|it| it.split('-'));
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    numbers.is_some_and(|mut it| it.clone().count() == 3 && it.all(is_number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_indexes_are_taken_for_such() {
+        assert!(is_index_folder("index-1-250-50"));
+        for name in [
+            "index-1-250",
+            "index-1--50",
+            "index",
+            "web",
+            "index-1-250-50-9",
+            "index-a-b-c",
+        ] {
+            assert!(!is_index_folder(name), "{name}");
+        }
+    }
+}

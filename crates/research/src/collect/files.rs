@@ -1,0 +1,315 @@
+//! Which files may be read, and which folder may be written to. A path is hostile: it is followed
+//! to where it really leads before it is judged.
+
+use std::{
+    fmt::Write as _,
+    io::Read as _,
+    path::{Component, Path, PathBuf},
+};
+
+use deliberate_core::cut_to_chars;
+use deliberate_toolkit::{Issue, ToolError};
+use sha2::{Digest as _, Sha256};
+
+use crate::Options;
+
+/// The longest path.
+const PATH_BYTES: usize = 4_096;
+
+/// A file that may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SafeFile {
+    /// Where it really is.
+    pub(crate) path: PathBuf,
+    /// How large it is.
+    pub(crate) bytes: u64,
+}
+
+/// The file of that path, if it may be read. A path that does not begin at the root begins in the
+/// folder of papers.
+pub(crate) async fn readable_file(
+    options: &Options,
+    field: &'static str,
+    given: &str,
+) -> Result<SafeFile, ToolError> {
+    let (path, most) = (checked(field, given)?, options.file_bytes);
+    let places = Places::of(options);
+    blocking(move || {
+        let path = places.real(&path)?;
+        let about = std::fs::metadata(&path).map_err(|error| failed(&path, &error))?;
+        if !about.is_file() {
+            let what = if about.is_dir() {
+                "a folder"
+            } else {
+                "no plain file"
+            };
+            return Err(refused(format!("{} is {what}", shown(&path))));
+        }
+        if about.len() > most {
+            return Err(ToolError::Told {
+                code: "TooLarge".to_owned(),
+                message: format!(
+                    "{} has {} bytes; {most} are the most that is read",
+                    shown(&path),
+                    about.len()
+                ),
+                hint: Some("Raise the limit in the settings, or split the file.".to_owned()),
+            });
+        }
+        Ok(SafeFile {
+            bytes: about.len(),
+            path,
+        })
+    })
+    .await
+}
+
+/// The folder of that path, if its files may be read.
+pub(crate) async fn readable_folder(
+    options: &Options,
+    field: &'static str,
+    given: &str,
+) -> Result<PathBuf, ToolError> {
+    let path = checked(field, given)?;
+    let places = Places::of(options);
+    blocking(move || {
+        let path = places.real(&path)?;
+        if path.is_dir() {
+            return Ok(path);
+        }
+        Err(refused(format!("{} is no folder", shown(&path))))
+    })
+    .await
+}
+
+/// The folder of that path below the folder of papers, made if it is not there yet.
+pub(crate) async fn papers_folder(
+    options: &Options,
+    given: Option<&str>,
+) -> Result<PathBuf, ToolError> {
+    const FIELD: &str = "output_directory";
+    let root = options.papers.clone();
+    let wanted = match given {
+        Some(given) => checked(FIELD, given)?,
+        None => root.clone(),
+    };
+    let below = match wanted.strip_prefix(&root) {
+        Ok(below) => below.to_owned(),
+        Err(_) if wanted.is_relative() => wanted,
+        Err(_) => return Err(not_papers(&root)),
+    };
+    let plain = below.components().all(|it| match it {
+        Component::Normal(name) => !name.to_string_lossy().starts_with('.'),
+        Component::CurDir => true,
+        _ => false,
+    });
+    if !plain {
+        return Err(not_papers(&root));
+    }
+    blocking(move || {
+        std::fs::create_dir_all(&root).map_err(|error| failed(&root, &error))?;
+        let real_root = root.canonicalize().map_err(|error| failed(&root, &error))?;
+        // Step by step: a link on the way could lead elsewhere, and folders would be made there.
+        let mut at = real_root.clone();
+        for part in below
+            .components()
+            .filter(|it| matches!(it, Component::Normal(_)))
+        {
+            at.push(part);
+            if !at.exists() {
+                std::fs::create_dir(&at).map_err(|error| failed(&at, &error))?;
+            }
+            at = at.canonicalize().map_err(|error| failed(&at, &error))?;
+            if !at.starts_with(&real_root) || !at.is_dir() {
+                return Err(not_papers(&root));
+            }
+        }
+        Ok(at)
+    })
+    .await
+}
+
+/// Files below a folder that can be read, by their names, in order, so many at the most. Hidden
+/// ones and links are passed over.
+pub(crate) async fn files_below(folder: PathBuf, most: usize) -> Result<Vec<PathBuf>, ToolError> {
+    blocking(move || {
+        let mut found = Vec::new();
+        let mut folders = vec![(folder, DEEPEST)];
+        while let Some((folder, depth)) = folders.pop() {
+            let entries = std::fs::read_dir(&folder).map_err(|error| failed(&folder, &error))?;
+            for entry in entries.flatten().take(MOST_ENTRIES) {
+                let name = entry.file_name();
+                let Ok(kind) = entry.file_type() else {
+                    continue;
+                };
+                if name.to_string_lossy().starts_with('.') || kind.is_symlink() {
+                    continue;
+                }
+                if kind.is_dir() && depth > 0 {
+                    folders.push((entry.path(), depth - 1));
+                } else if kind.is_file() && is_document(&entry.path()) {
+                    found.push(entry.path());
+                }
+            }
+            if found.len() > MOST_ENTRIES {
+                break;
+            }
+        }
+        found.sort();
+        found.truncate(most);
+        Ok(found)
+    })
+    .await
+}
+
+/// How deep folders are looked into.
+const DEEPEST: usize = 16;
+
+/// The most files that are looked at.
+const MOST_ENTRIES: usize = 20_000;
+
+/// Whether a file's name says that it is one that can be read.
+pub(crate) fn is_document(path: &Path) -> bool {
+    const ENDINGS: &[&str] = &[
+        "pdf", "html", "htm", "md", "markdown", "txt", "docx", "epub",
+    ];
+    let ending = path.extension().and_then(|it| it.to_str());
+    ending.is_some_and(|it| ENDINGS.contains(&it.to_ascii_lowercase().as_str()))
+}
+
+/// The SHA-256 of bytes, in hex.
+pub(crate) fn sha256_of_bytes(bytes: &[u8]) -> String {
+    in_hex(&Sha256::digest(bytes))
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// The SHA-256 of a file, in hex.
+pub(crate) async fn sha256_of(file: &SafeFile) -> Result<String, ToolError> {
+    let (path, most) = (file.path.clone(), file.bytes);
+    blocking(move || {
+        let open = std::fs::File::open(&path).map_err(|error| failed(&path, &error))?;
+        let mut hash = Sha256::new();
+        // It may grow while it is read.
+        std::io::copy(&mut open.take(most), &mut hash).map_err(|error| failed(&path, &error))?;
+        Ok(in_hex(&hash.finalize()))
+    })
+    .await
+}
+
+/// Folders that files may be read from.
+struct Places {
+    papers: PathBuf,
+    all: Vec<PathBuf>,
+}
+
+impl Places {
+    fn of(options: &Options) -> Self {
+        let all = [&options.papers].into_iter();
+        let all = all.chain(&options.readable).chain(&options.watched);
+        Self {
+            papers: options.papers.clone(),
+            all: all.cloned().collect(),
+        }
+    }
+
+    /// Where a path really leads, if that is within one of the folders and not hidden.
+    fn real(&self, given: &Path) -> Result<PathBuf, ToolError> {
+        let path = self.papers.join(given);
+        let Ok(real) = path.canonicalize() else {
+            // Who asks for what is elsewhere does not learn whether it is there.
+            let within = self.all.iter().any(|root| path.starts_with(root));
+            let climbs = path.components().any(|it| it == Component::ParentDir);
+            if within && !climbs {
+                return Err(ToolError::Told {
+                    code: "FileNotFound".to_owned(),
+                    message: format!("there is no file {}", shown(&path)),
+                    hint: Some(self.where_from()),
+                });
+            }
+            return Err(self.outside(given));
+        };
+        let roots = self.all.iter().filter_map(|root| root.canonicalize().ok());
+        let mut below = roots.filter_map(|root| real.strip_prefix(root).ok().map(Path::to_owned));
+        let open = below.any(|below| {
+            let hidden = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with('.');
+            !below.components().any(hidden)
+        });
+        if open {
+            Ok(real)
+        } else {
+            Err(self.outside(given))
+        }
+    }
+
+    fn outside(&self, given: &Path) -> ToolError {
+        ToolError::Told {
+            code: "PathNotAllowed".to_owned(),
+            message: format!("{} may not be read", shown(given)),
+            hint: Some(self.where_from()),
+        }
+    }
+
+    fn where_from(&self) -> String {
+        let names: Vec<String> = self.all.iter().map(|it| shown(it)).collect();
+        format!(
+            "Files are read from {}, hidden ones not; the settings can name other folders.",
+            names.join(", ")
+        )
+    }
+}
+
+fn checked(field: &'static str, given: &str) -> Result<PathBuf, ToolError> {
+    let given = given.trim();
+    let plain = given.strip_prefix("file://").unwrap_or(given);
+    if plain.is_empty() || plain.len() > PATH_BYTES || plain.contains('\0') {
+        let rule = format!("must be a path of 1 to {PATH_BYTES} bytes");
+        return Err(ToolError::Invalid(vec![Issue::new(field, rule)]));
+    }
+    Ok(PathBuf::from(plain))
+}
+
+fn not_papers(root: &Path) -> ToolError {
+    ToolError::Told {
+        code: "PathNotAllowed".to_owned(),
+        message: "papers are kept below one folder alone".to_owned(),
+        hint: Some(format!(
+            "Name a folder within {}, without dots in front of its names, or none.",
+            shown(root)
+        )),
+    }
+}
+
+fn refused(message: String) -> ToolError {
+    ToolError::Told {
+        code: "NotAFile".to_owned(),
+        message,
+        hint: Some("Name a file; batch_process_pdfs takes a folder.".to_owned()),
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> ToolError {
+    ToolError::Told {
+        code: "FileFailed".to_owned(),
+        message: format!("{} can't be used: {error}", shown(path)),
+        hint: Some("Check its permissions and try again.".to_owned()),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    cut_to_chars(&path.to_string_lossy(), 300)
+}
+
+/// Runs what may wait for the disk where that harms nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or(Err(ToolError::Internal))
+}

@@ -1,0 +1,142 @@
+//! An article as the index takes it: its passages, and what it can be filtered by.
+
+use std::collections::BTreeMap;
+
+use deliberate_core::{Author, cut_to_chars};
+use deliberate_index::{
+    Facets, IndexedDocument, Passage,
+    chunk::{ChunkOptions, Section, chunk},
+};
+
+use super::{Kept, Text, author_key, title_key};
+
+/// The most authors an article is found by: more are a crowd, and each takes room.
+const MOST_AUTHORS: usize = 3_000;
+
+/// No word an article is filtered by is longer.
+const WORD_CHARS: usize = 250;
+
+/// The article with its text, or with its title and abstract if there is none.
+pub(crate) fn document(kept: &Kept, text: Option<&Text>, options: ChunkOptions) -> IndexedDocument {
+    let passages = match text {
+        Some(text) => passages(text, options),
+        None => Vec::new(),
+    };
+    IndexedDocument {
+        id: kept.id.clone(),
+        title: kept.article.title.clone(),
+        facets: facets(kept),
+        passages: if passages.is_empty() {
+            vec![of_abstract(kept)]
+        } else {
+            passages
+        },
+    }
+}
+
+fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
+    let whole = text.whole();
+    let starts = text.page_starts();
+    let headings = text.outline.headings.iter().zip(text.heading_starts());
+    let sections = headings.filter_map(|(heading, start)| {
+        Some(Section {
+            level: heading.level,
+            title: heading.title.clone(),
+            start: start?,
+        })
+    });
+    let sections: Vec<Section> = sections.collect();
+    chunk(&whole, &sections, &starts, options)
+}
+
+/// Title and abstract as a passage of page 0.
+fn of_abstract(kept: &Kept) -> Passage {
+    let article = &kept.article;
+    let parts = [Some(article.title.as_str()), article.summary.as_deref()];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    Passage {
+        end: text.len() as u64,
+        text,
+        ..Passage::default()
+    }
+}
+
+fn facets(kept: &Kept) -> Facets {
+    let article = &kept.article;
+    let mut words = BTreeMap::<String, Vec<String>>::new();
+    let mut add = |name: &str, value: &str| {
+        let value = cut_to_chars(value, WORD_CHARS);
+        if !value.is_empty() {
+            words.entry(name.to_owned()).or_default().push(value);
+        }
+    };
+    add("category", kept.category.as_str());
+    add("kind", article.kind.as_str());
+    add("has_text", if kept.pages > 0 { "yes" } else { "no" });
+    if let Some(venue) = &article.venue {
+        add("venue", &title_key(venue));
+    }
+    for name in &kept.collections {
+        add("collection", name);
+    }
+    for tag in &kept.tags {
+        add("tag", tag);
+    }
+    for author in article.authors.iter().take(MOST_AUTHORS) {
+        for name in names_of(author) {
+            add("author", &name);
+        }
+        if let Some(brief) = brief_name(author).filter(|_| has_initials_only(author)) {
+            add("author_brief", &brief);
+        }
+    }
+    let number = |name: &str, value: Option<i64>| value.map(|it| (name.to_owned(), it));
+    let citations = article
+        .citation_count
+        .map(|it| it.try_into().unwrap_or(i64::MAX));
+    let date = article.date.map(deliberate_core::PartialDate::as_number);
+    Facets {
+        words,
+        numbers: [number("date", date), number("citations", citations)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}
+
+/// All that someone is found by: the whole name, the family name, the family name with an initial;
+/// the latter two also without what stands before the family name proper, as `van der`.
+fn names_of(author: &Author) -> Vec<String> {
+    let family = author_key(&author.family);
+    let mut names = vec![author_key(&author.full_name()), family.clone()];
+    names.extend(brief_name(author));
+    if let Some((_, last)) = family.rsplit_once(' ') {
+        names.push(last.to_owned());
+        let short = Author {
+            family: last.to_owned(),
+            ..author.clone()
+        };
+        names.extend(brief_name(&short));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// `vaswani a`.
+pub(crate) fn brief_name(author: &Author) -> Option<String> {
+    let given = author.given.as_deref()?;
+    let initial = author_key(given).chars().find(|it| it.is_alphabetic())?;
+    Some(format!("{} {initial}", author_key(&author.family)))
+}
+
+/// Whether only initials of the given names are known.
+pub(crate) fn has_initials_only(author: &Author) -> bool {
+    let given = author.given.as_deref().unwrap_or_default();
+    let words = given.split(|it: char| !it.is_alphanumeric());
+    !given.is_empty()
+        && words.filter(|it| !it.is_empty()).all(|word| {
+            let short = word.chars().count() == 1;
+            short || (word.chars().count() < 4 && word.chars().all(char::is_uppercase))
+        })
+}

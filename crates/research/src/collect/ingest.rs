@@ -1,0 +1,376 @@
+//! A file becomes an article with a text: read, recognised, joined with what is known of the same
+//! work, and handed back as changes. Writes nothing itself.
+
+use deliberate_core::{Article, Change};
+use deliberate_extract::{Document, ExtractError};
+use deliberate_toolkit::{Call, ToolError};
+
+use super::{
+    Category, Kept, KeptFile, Library, Provenance, Text, Version,
+    about::{abstract_of, article_of, is_own},
+    enrich::{best_id, look_up},
+    files::{SafeFile, sha256_of},
+    job::Share,
+    known::known_file,
+    library::ids_of,
+};
+use crate::{Lab, sources::PaperId};
+
+/// A file to be taken in.
+pub(crate) struct Ingest {
+    /// The file.
+    pub(crate) file: SafeFile,
+    /// Whether a file that was read before is left as it is.
+    pub(crate) skip_existing: bool,
+    /// What it is for.
+    pub(crate) category: Category,
+    /// A collection it is put into.
+    pub(crate) collection: Option<String>,
+    /// What it is called, if whoever brings it says so.
+    pub(crate) title: Option<String>,
+    /// The article it is the file of, if that is known.
+    pub(crate) of: Option<Version>,
+    /// What taking it in is of the work of the call.
+    pub(crate) share: Share,
+}
+
+/// What came of it.
+pub(crate) struct Ingested {
+    /// The article.
+    pub(crate) kept: Kept,
+    /// What became of the file.
+    pub(crate) what: What,
+    /// What is to be kept.
+    pub(crate) changes: Vec<Change>,
+    /// What whoever brought it should know.
+    pub(crate) notes: Vec<String>,
+    /// How many headings, captions and references were found.
+    pub(crate) outline: (usize, usize, usize),
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// It is a new article.
+    Added,
+    /// It belongs to an article that was there.
+    Joined,
+    /// It was read before, and has not changed since.
+    Unchanged,
+}
+
+impl What {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Joined => "joined",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+impl Ingest {
+    /// A paper's file, as it is usually brought.
+    pub(crate) const fn paper(file: SafeFile, skip_existing: bool) -> Self {
+        Self {
+            file,
+            skip_existing,
+            category: Category::ResearchPaper,
+            collection: None,
+            title: None,
+            of: None,
+            share: Share::WHOLE,
+        }
+    }
+
+    /// Takes it in.
+    pub(crate) async fn run(self, lab: &Lab, call: &Call) -> Result<Ingested, ToolError> {
+        let library = Library(call.store());
+        let sha256 = sha256_of(&self.file).await?;
+        if let Some(before) = self.read_before(library, &sha256).await? {
+            return Ok(self.unchanged(before, call));
+        }
+        self.share.tell(call, 0.2, "reading the file");
+        let document = self.extract(lab).await?;
+        let mut notes: Vec<String> = Vec::new();
+        let file = self.kept_file(&document, sha256.clone());
+        let (document, text, summary) = tokio::task::spawn_blocking(|| prepared(document))
+            .await
+            .map_err(|_| ToolError::Internal)?;
+        self.share.tell(call, 0.6, "finding out what it is");
+        let of_text = (&text, summary);
+        let article = self.recognise(lab, &document, of_text, &mut notes).await;
+        let before = library.by_key("sha256", &sha256).await?;
+        let known = match (before, self.of.clone()) {
+            (Some(mut before), of) => {
+                // A record that is not kept yet would be lost otherwise.
+                if let Some(of) = of.filter(|it| it.version == 0) {
+                    deliberate_citations::merge(&mut before.kept.article, &of.kept.article);
+                }
+                Some(before)
+            }
+            (None, Some(of)) => Some(of),
+            (None, None) => known_file(library, &article, &text, (self.category, &file)).await?,
+        };
+        // Another call may have read the same file meanwhile.
+        let known = match known {
+            Some(known) if self.skip_existing && holds(&known, &sha256) => {
+                return Ok(self.unchanged(known, call));
+            }
+            known => known,
+        };
+        self.put(call, (article, text, file), known, notes).await
+    }
+
+    /// The article whose text is this file's already, if that is good enough.
+    async fn read_before(
+        &self,
+        library: Library<'_>,
+        sha256: &str,
+    ) -> Result<Option<Version>, ToolError> {
+        if !self.skip_existing {
+            return Ok(None);
+        }
+        let before = library.by_key("sha256", sha256).await?;
+        Ok(before.filter(|it| holds(it, sha256)))
+    }
+
+    async fn extract(&self, lab: &Lab) -> Result<Document, ToolError> {
+        let read = lab.workshop().extract(&self.file.path, None).await;
+        let document = read.map_err(|error| unreadable(&error))?;
+        let letters = document.pages.iter().flat_map(|page| page.text.chars());
+        if letters.filter(|it| it.is_alphanumeric()).take(1).count() == 0 {
+            let pages = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
+            return Err(unreadable(&ExtractError::NoText { pages }));
+        }
+        Ok(document)
+    }
+
+    fn kept_file(&self, document: &Document, sha256: String) -> KeptFile {
+        let warnings = document.warnings.iter().map(|it| match it.page {
+            Some(page) => format!("page {page}: {}", it.message),
+            None => it.message.clone(),
+        });
+        KeptFile {
+            path: self.file.path.to_string_lossy().into_owned(),
+            sha256,
+            bytes: self.file.bytes,
+            extractor: document.extractor.clone(),
+            warnings: warnings.take(20).collect(),
+        }
+    }
+
+    /// The record of the work: what the document says, and what sources know of it.
+    async fn recognise(
+        &self,
+        lab: &Lab,
+        document: &Document,
+        (text, summary): (&Text, Option<String>),
+        notes: &mut Vec<String>,
+    ) -> Article {
+        let stem = self.file.path.file_stem().unwrap_or_default();
+        let mut article = article_of(document, &stem.to_string_lossy(), self.category);
+        if let Some(title) = &self.title {
+            article.title.clone_from(title);
+        }
+        article.summary = summary;
+        if self.category == Category::External {
+            // A textbook's first page may name any paper.
+            article.doi = None;
+            article.arxiv_id = None;
+            return article;
+        }
+        let is_asked = |it: &PaperId| {
+            let of = self.of.as_ref().map(|it| &it.kept.article);
+            of.and_then(best_id).as_ref() == Some(it)
+        };
+        // Of an article that is its own the sources were asked before.
+        let Some(id) = best_id(&article).filter(|it| !is_asked(it)) else {
+            return article;
+        };
+        let told = look_up(lab, &id).await;
+        notes.extend(told.notes);
+        match told.article {
+            Some(found) if is_own(&found, text) => {
+                let mut whole = found;
+                deliberate_citations::merge(&mut whole, &article);
+                whole
+            }
+            Some(found) => {
+                notes.push(format!(
+                    "The id on its first page is that of {:?}, another work; it was left out.",
+                    found.title
+                ));
+                article.doi = None;
+                article.arxiv_id = None;
+                article
+            }
+            None => article,
+        }
+    }
+
+    fn unchanged(self, mut before: Version, call: &Call) -> Ingested {
+        let mut changes = Vec::new();
+        let collection = self
+            .collection
+            .filter(|it| !before.kept.collections.contains(it));
+        if let Some(name) = collection {
+            before.kept.collections.push(name);
+            changes.push(before.put(call.now()));
+        }
+        Ingested {
+            kept: before.kept,
+            what: What::Unchanged,
+            changes,
+            notes: Vec::new(),
+            outline: (0, 0, 0),
+        }
+    }
+
+    async fn put(
+        self,
+        call: &Call,
+        (article, mut text, file): (Article, Text, KeptFile),
+        known: Option<Version>,
+        notes: Vec<String>,
+    ) -> Result<Ingested, ToolError> {
+        let library = Library(call.store());
+        let what = if known.is_some() {
+            What::Joined
+        } else {
+            What::Added
+        };
+        let mut notes = notes;
+        let mut version = match known {
+            Some(mut known) => {
+                deliberate_citations::merge(&mut known.kept.article, &article);
+                without_taken_ids(library, &mut known.kept, &mut notes).await?;
+                notes.extend(replaced(&known.kept, &file));
+                known
+            }
+            // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
+            None => new_article(call, article, self.category, Provenance::Processed).await?,
+        };
+        if let Some(before) = library.text(&version.kept.id).await? {
+            text.version = before.version;
+        }
+        let kept = &mut version.kept;
+        kept.pages = u32::try_from(text.pages.len()).unwrap_or(u32::MAX);
+        kept.chars = text.chars();
+        kept.file = Some(file);
+        kept.provenance = Provenance::Processed;
+        if let Some(name) = self.collection.filter(|it| !kept.collections.contains(it)) {
+            kept.collections.push(name);
+        }
+        let now = call.now();
+        let outline = &text.outline;
+        Ok(Ingested {
+            what,
+            outline: (
+                outline.headings.len(),
+                outline.captions.len(),
+                outline.references.len(),
+            ),
+            changes: vec![version.put(now), text.put(&version.kept.id, now)],
+            kept: version.kept,
+            notes,
+        })
+    }
+}
+
+/// Whether the text of an article is that of the file with this hash.
+fn holds(version: &Version, sha256: &str) -> bool {
+    let file = version.kept.file.as_ref();
+    version.kept.pages > 0 && file.is_some_and(|it| it.sha256 == sha256)
+}
+
+/// A document with its text and its abstract. A text may be long: nobody should wait for this who
+/// has others waiting.
+fn prepared(document: Document) -> (Document, Text, Option<String>) {
+    let text = Text::of(document.clone());
+    let summary = abstract_of(&text);
+    (document, text, summary)
+}
+
+/// What to say if the text of another file goes.
+fn replaced(kept: &Kept, file: &KeptFile) -> Option<String> {
+    let before = kept.file.as_ref().filter(|_| kept.pages > 0)?;
+    let another = before.path != file.path && before.sha256 != file.sha256;
+    another.then(|| {
+        format!(
+            "Its text was that of {}; the text of this file took its place.",
+            before.path
+        )
+    })
+}
+
+/// An article that was not here before, with an id and a citation key of its own.
+pub(crate) async fn new_article(
+    call: &Call,
+    article: Article,
+    category: Category,
+    provenance: Provenance,
+) -> Result<Version, ToolError> {
+    let wanted = deliberate_citations::key_for(&article);
+    let cite_key = Library(call.store()).free_cite_key(&wanted).await?;
+    Ok(Version::new(Kept {
+        id: call.fresh(),
+        cite_key,
+        article,
+        category,
+        provenance,
+        collections: Vec::new(),
+        tags: Vec::new(),
+        file: None,
+        pages: 0,
+        chars: 0,
+        added_at: call.now(),
+    }))
+}
+
+/// Leaves out ids that another article has: no two may have the same.
+pub(crate) async fn without_taken_ids(
+    library: Library<'_>,
+    kept: &mut Kept,
+    notes: &mut Vec<String>,
+) -> Result<(), ToolError> {
+    for (name, value) in ids_of(&kept.article).collect::<Vec<_>>() {
+        let other = library.by_key(name, &value).await?;
+        let Some(other) = other.filter(|it| it.kept.id != kept.id) else {
+            continue;
+        };
+        let article = &mut kept.article;
+        match name {
+            "doi" => article.doi = None,
+            "arxiv" => article.arxiv_id = None,
+            "pmid" => article.pmid = None,
+            "pmcid" => article.pmcid = None,
+            "s2" => article.s2_id = None,
+            _ => article.openalex_id = None,
+        }
+        notes.push(format!(
+            "The {name} id {value} was left out: the article {} has it.",
+            other.kept.cite_key
+        ));
+    }
+    Ok(())
+}
+
+/// Why a file gave no text, as a client reads it.
+pub(crate) fn unreadable(error: &ExtractError) -> ToolError {
+    let code = match error {
+        ExtractError::NotThere => "FileNotFound",
+        ExtractError::TooLarge { .. } => "TooLarge",
+        ExtractError::UnknownFormat => "UnknownFormat",
+        ExtractError::Encrypted => "Encrypted",
+        ExtractError::Broken { .. } => "BrokenFile",
+        ExtractError::NoText { .. } => "NoText",
+        ExtractError::TookTooLong { .. } | ExtractError::TooMuchMemory => "TooCostly",
+        ExtractError::Io { .. } => "FileFailed",
+    };
+    ToolError::Told {
+        code: code.to_owned(),
+        message: error.to_string(),
+        hint: Some(error.hint().to_owned()),
+    }
+}

@@ -1,0 +1,42 @@
+//! The kinds of work by the names people give them.
+
+use deliberate_core::{WorkKind, nearest};
+use deliberate_toolkit::{Issue, ToolError};
+
+/// Every kind.
+pub(crate) const KINDS: [WorkKind; 12] = [
+    WorkKind::JournalArticle,
+    WorkKind::ConferencePaper,
+    WorkKind::Preprint,
+    WorkKind::Book,
+    WorkKind::Chapter,
+    WorkKind::Thesis,
+    WorkKind::Report,
+    WorkKind::Dataset,
+    WorkKind::Software,
+    WorkKind::WebPage,
+    WorkKind::Document,
+    WorkKind::Unknown,
+];
+
+/// The kind of that name; `field` is where it was given.
+pub(crate) fn kind_named(field: &str, name: &str) -> Result<WorkKind, ToolError> {
+    let key = name.trim().to_lowercase().replace([' ', '-'], "_");
+    let key = match key.as_str() {
+        "article" | "journal" => "journal_article",
+        "conference" | "proceedings" | "inproceedings" => "conference_paper",
+        other => other,
+    };
+    let found = KINDS.into_iter().find(|kind| kind.as_str() == key);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|it| it.as_str()).collect();
+        let meant = nearest(key, names.iter().copied());
+        let meant = meant.map(|it| format!(" (did you mean {it:?}?)"));
+        let rule = format!(
+            "must be one of {}{}",
+            names.join(", "),
+            meant.unwrap_or_default()
+        );
+        ToolError::Invalid(vec![Issue::new(field, rule).given(&name.into())])
+    })
+}

@@ -1,0 +1,268 @@
+//! One run of a question: sources are asked, what they found is scored, what fits is kept.
+
+use std::{cmp::Ordering, sync::Arc, time::Instant};
+
+use deliberate_core::{Article, Change, PartialDate, Timestamp};
+use deliberate_toolkit::{Call, ToolError};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Match, Question, QuestionVersion, RunRecord, compared,
+    keeping::Keeping,
+    search::{SearchOptions, SourceReport, search},
+};
+use crate::{
+    Lab,
+    answer::{By, QuestionLike, Relevance, relevance},
+    sources::{PaperOrder, PaperQuery, Source},
+};
+
+/// What is wanted of a run, beside what the question says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wish {
+    /// How many papers are looked at.
+    pub max_articles: Option<u32>,
+    /// Old ones, too, although they were looked at before.
+    pub all: bool,
+}
+
+/// The most PDFs that are fetched after one run; what is left is fetched after the next.
+const MOST_FILES: usize = 25;
+
+/// Papers come to sources long after they appeared; what is asked again goes back so far behind the
+/// last run.
+const LATE_DAYS: i64 = 120;
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// What is to be kept: papers, matches, the question's record.
+    pub changes: Vec<Change>,
+    /// The record.
+    pub record: RunRecord,
+    /// Papers that fit, the most relevant first.
+    pub matches: Vec<Match>,
+    /// How each source answered.
+    pub reports: Vec<SourceReport>,
+    /// Articles whose PDFs are to be fetched, by their ids.
+    pub to_fetch: Vec<String>,
+}
+
+/// What the sources had, as it is kept while somebody thinks about it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Gathered {
+    articles: Vec<Article>,
+    reports: Vec<SourceReport>,
+}
+
+/// Runs a question.
+pub async fn run(
+    lab: &Lab,
+    call: &Call,
+    version: &QuestionVersion,
+    wish: Wish,
+) -> Result<Ran, ToolError> {
+    let begun = Instant::now();
+    let question = &version.question;
+    let sources = chosen(lab, &question.sources)?;
+    let most = wish
+        .max_articles
+        .unwrap_or(question.max_articles)
+        .clamp(1, 500);
+    let since = if wish.all { None } else { since(question) };
+    call.progress(0.0, Some(3.0), &format!("asking {} sources", sources.len()));
+    let gathered = call
+        .outside("gathered", gather(&sources, question, since, most))
+        .await;
+    if gathered.reports.iter().all(|it| !it.is_ok()) {
+        return Err(all_failed(&gathered.reports));
+    }
+    let articles = &gathered.articles;
+    let what = format!("scoring {} papers", articles.len());
+    call.progress(1.0, Some(3.0), &what);
+    let mut keeping = Keeping::new(call, question);
+    let open = call.keep("open", keeping.open(articles).await?);
+    let to_score: Vec<&Article> = open.iter().filter_map(|at| articles.get(*at)).collect();
+    let scores = score(call, question, &to_score).await?;
+    for (at, article) in articles.iter().enumerate() {
+        if !open.contains(&at) {
+            keeping.again(article).await?;
+        }
+    }
+    for (article, score) in to_score.iter().zip(&scores) {
+        keeping.judge(article, score).await?;
+    }
+    let record = RunRecord {
+        at: call.now().to_string(),
+        found: count(articles.len()),
+        scored: count(to_score.len()),
+        matched: count(keeping.matches.len()),
+        new: keeping.new,
+        seconds: begun.elapsed().as_secs_f64(),
+        since: since.map(|it| it.to_string()),
+        problems: gathered
+            .reports
+            .iter()
+            .filter_map(SourceReport::problem)
+            .collect(),
+    };
+    let to_fetch = keeping.fetched_next(MOST_FILES);
+    let mut changes = keeping.changes;
+    changes.push(noted(version, &record, call.now()));
+    let mut matches = keeping.matches;
+    matches.sort_by(|one, other| other.score.total_cmp(&one.score));
+    Ok(Ran {
+        changes,
+        record,
+        matches,
+        reports: gathered.reports,
+        to_fetch,
+    })
+}
+
+/// From when on papers are asked for by a question that was asked so before: those that fit best
+/// would be the same for ever. All of them, if its own window ends before that.
+fn since(question: &Question) -> Option<PartialDate> {
+    let last = question.last_run.as_ref().filter(|_| question.asked_so)?;
+    let at = Timestamp::parse(&last.at)?.as_micros();
+    let from = Timestamp::from_micros(at.saturating_sub(LATE_DAYS * 86_400_000_000));
+    let from = PartialDate::parse(&from.to_string())?;
+    let after_from = question
+        .from
+        .is_some_and(|own| compared(own, from) != Ordering::Less);
+    let before_end = question
+        .to
+        .is_none_or(|to| compared(to, from) == Ordering::Greater);
+    (!question.is_source && before_end && !after_from).then_some(from)
+}
+
+fn count(many: usize) -> u32 {
+    u32::try_from(many).unwrap_or(u32::MAX)
+}
+
+/// The sources of these names; `*` is all.
+pub(crate) fn chosen(lab: &Lab, names: &[String]) -> Result<Vec<Arc<dyn Source>>, ToolError> {
+    if names.is_empty() || names.iter().any(|it| it == "*") {
+        return Ok(lab.sources().to_vec());
+    }
+    let mut all: Vec<Arc<dyn Source>> = Vec::new();
+    for name in names {
+        let found = lab.source(name.trim());
+        let found = found.ok_or_else(|| unknown_source(lab, name))?;
+        if !all.iter().any(|it| Arc::ptr_eq(it, found)) {
+            all.push(found.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn unknown_source(lab: &Lab, name: &str) -> ToolError {
+    let names: Vec<String> = lab.sources().iter().map(|it| it.about().name).collect();
+    ToolError::Told {
+        code: "SourceNotFound".to_owned(),
+        message: format!(
+            "there is no source named {:?}",
+            deliberate_core::cut_to_chars(name, 80)
+        ),
+        hint: Some(format!(
+            "There are {}; `*` is all of them.",
+            names.join(", ")
+        )),
+    }
+}
+
+/// Nothing was found because nobody could be asked: that is no empty answer.
+pub(crate) fn all_failed(reports: &[SourceReport]) -> ToolError {
+    let problems: Vec<String> = reports.iter().filter_map(SourceReport::problem).collect();
+    let wait = reports.iter().filter_map(SourceReport::wait_s).min();
+    ToolError::Told {
+        code: "SourcesFailed".to_owned(),
+        message: format!("no source could be asked: {}", problems.join("; ")),
+        hint: Some(match wait {
+            Some(wait) => format!("Ask again in {wait} s."),
+            None => "Check the connection to the net, or name other sources.".to_owned(),
+        }),
+    }
+}
+
+async fn gather(
+    sources: &[Arc<dyn Source>],
+    question: &Question,
+    since: Option<PartialDate>,
+    most: u32,
+) -> Gathered {
+    let limit = usize::try_from(most).unwrap_or(500);
+    let query = PaperQuery {
+        words: String::new(),
+        phrases: question
+            .keywords
+            .iter()
+            .chain(&question.topics)
+            .cloned()
+            .collect(),
+        authors: Vec::new(),
+        venue: None,
+        categories: question.categories.clone(),
+        from: since.or(question.from),
+        to: question.to,
+        limit,
+        order: if question.is_source {
+            PaperOrder::Newest
+        } else {
+            PaperOrder::Relevance
+        },
+    };
+    let found = search(sources, &query, &SearchOptions::of(limit)).await;
+    let within = |article: &Article| {
+        // A paper without a date may be within: it is for the score to say.
+        article.date.is_none_or(|date| {
+            let from = query.from;
+            from.is_none_or(|from| compared(date, from) != Ordering::Less)
+                && query
+                    .to
+                    .is_none_or(|to| compared(date, to) != Ordering::Greater)
+        })
+    };
+    let articles = found.papers.into_iter().map(|it| it.article).filter(within);
+    Gathered {
+        articles: articles.take(limit).collect(),
+        reports: found.reports,
+    }
+}
+
+/// How relevant each is. All that a saved source finds is what was asked for.
+async fn score(
+    call: &Call,
+    question: &Question,
+    articles: &[&Article],
+) -> Result<Vec<Relevance>, ToolError> {
+    if question.is_source {
+        return Ok(articles.iter().map(|_| asked_for(question)).collect());
+    }
+    let like = QuestionLike {
+        name: question.name.clone(),
+        description: Some(question.description.clone()).filter(|it| !it.is_empty()),
+        keywords: question.keywords.clone(),
+        topics: question.topics.clone(),
+        authors: question.authors.clone(),
+    };
+    relevance(call, &like, articles).await
+}
+
+/// What a saved source finds needs no judge.
+fn asked_for(question: &Question) -> Relevance {
+    Relevance {
+        score: 1.0,
+        matched_keywords: Vec::new(),
+        reasoning: format!("The saved source {:?} found it.", question.name),
+        by: By::Words,
+    }
+}
+
+fn noted(version: &QuestionVersion, record: &RunRecord, now: Timestamp) -> Change {
+    let mut noted = version.clone();
+    noted.question.last_run = Some(record.clone());
+    noted.question.asked_so = true;
+    noted.question.plan(now);
+    noted.put(now)
+}

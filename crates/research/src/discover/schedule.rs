@@ -1,0 +1,171 @@
+//! When a question is asked again.
+
+use deliberate_core::Timestamp;
+use jiff::{ToSpan as _, Zoned, civil::Time, tz::TimeZone};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How often.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Frequency {
+    /// Every day.
+    #[default]
+    Daily,
+    /// On certain days of the week.
+    Weekly,
+    /// On the first of every month.
+    Monthly,
+    /// Only when somebody asks.
+    OnDemand,
+    /// Every so many hours.
+    #[schemars(skip)]
+    Hourly(u32),
+}
+
+/// When.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// How often.
+    pub frequency: Frequency,
+    /// At which time of day, `03:00`.
+    pub time: String,
+    /// On which days, 1 is Monday; of weekly ones. None is Monday.
+    pub days_of_week: Vec<u8>,
+}
+
+impl Schedule {
+    /// The time of day, if it is one.
+    pub fn time_of_day(text: &str) -> Option<Time> {
+        let (hour, minute) = text.trim().split_once(':')?;
+        let part = |text: &str| match text.len() {
+            1 | 2 => text.parse::<i8>().ok(),
+            _ => None,
+        };
+        Time::new(part(hour)?, part(minute)?, 0, 0).ok()
+    }
+
+    /// The first time after `now`, as the clock on the wall of this machine has it. `None` if it is
+    /// never.
+    pub fn next(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let moment = jiff::Timestamp::from_microsecond(now.as_micros()).ok()?;
+        if let Frequency::Hourly(hours) = self.frequency {
+            let span = i64::from(hours.clamp(1, 24 * 366)) * 3_600_000_000;
+            return Some(Timestamp::from_micros(now.as_micros().saturating_add(span)));
+        }
+        let now = moment.to_zoned(zone.clone());
+        let time = Self::time_of_day(&self.time)?;
+        // Some day within the next two months is one: months have at most 31 days.
+        let days = (0..=62_i64).filter_map(|ahead| now.date().checked_add(ahead.days()).ok());
+        let candidates = days
+            .filter(|date| self.falls_on(date.weekday().to_monday_one_offset(), date.day()))
+            .filter_map(|date| date.to_datetime(time).to_zoned(zone.clone()).ok());
+        let next: Option<Zoned> = candidates.into_iter().find(|it| *it > now);
+        next.map(|it| Timestamp::from_micros(it.timestamp().as_microsecond()))
+    }
+
+    fn falls_on(&self, weekday: i8, day: i8) -> bool {
+        match self.frequency {
+            Frequency::Daily => true,
+            Frequency::Weekly if self.days_of_week.is_empty() => weekday == 1,
+            Frequency::Weekly => self
+                .days_of_week
+                .iter()
+                .any(|it| i8::try_from(*it) == Ok(weekday)),
+            Frequency::Monthly => day == 1,
+            Frequency::OnDemand | Frequency::Hourly(_) => false,
+        }
+    }
+
+    /// In words.
+    pub fn said(&self) -> String {
+        let time = &self.time;
+        match self.frequency {
+            Frequency::Daily => format!("daily at {time}"),
+            Frequency::Weekly => {
+                let days = self
+                    .days_of_week
+                    .iter()
+                    .filter_map(|it| DAYS.get(usize::from(*it)));
+                let days: Vec<&str> = days.copied().collect();
+                let days = if days.is_empty() {
+                    vec!["Monday"]
+                } else {
+                    days
+                };
+                format!("every {} at {time}", days.join(", "))
+            }
+            Frequency::Monthly => format!("on the first of every month at {time}"),
+            Frequency::OnDemand => "when asked".to_owned(),
+            Frequency::Hourly(hours) => format!("every {hours} hours"),
+        }
+    }
+}
+
+const DAYS: &[&str] = &[
+    "",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(frequency: Frequency, days: &[u8], now: &str, zone: &TimeZone) -> String {
+        let schedule = Schedule {
+            frequency,
+            time: "03:00".to_owned(),
+            days_of_week: days.to_vec(),
+        };
+        let now = Timestamp::parse(now).expect("a time");
+        schedule
+            .next(now, zone)
+            .map(|it| it.to_string())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn the_next_time_is_after_now() {
+        let utc = &TimeZone::UTC;
+        let daily = |now| next(Frequency::Daily, &[], now, utc);
+        assert!(daily("2026-11-16T02:59:59Z").starts_with("2026-11-16T03:00:00"));
+        assert!(daily("2026-11-16T03:00:00Z").starts_with("2026-11-17T03:00:00"));
+        // 16 November 2026 is a Monday.
+        let weekly = |days: &[u8]| next(Frequency::Weekly, days, "2026-11-16T12:00:00Z", utc);
+        assert!(weekly(&[3, 7]).starts_with("2026-11-18T03"));
+        assert!(weekly(&[1]).starts_with("2026-11-23T03"));
+        assert!(weekly(&[]).starts_with("2026-11-23T03"));
+        let monthly = next(Frequency::Monthly, &[], "2026-01-01T03:00:00Z", utc);
+        assert!(monthly.starts_with("2026-02-01T03"));
+        assert_eq!(
+            next(Frequency::OnDemand, &[], "2026-01-01T03:00:00Z", utc),
+            ""
+        );
+        assert!(
+            next(Frequency::Hourly(24), &[], "2026-01-01T03:00:00Z", utc)
+                .starts_with("2026-01-02T03")
+        );
+    }
+
+    #[test]
+    fn an_hour_that_does_not_exist_is_passed_over_once() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let at = next(Frequency::Daily, &[], "2026-03-29T00:30:00Z", &zone);
+        assert!(at.starts_with("2026-03-29T01:00:00"), "{at}");
+    }
+
+    #[test]
+    fn a_time_of_day_is_read_strictly() {
+        assert!(Schedule::time_of_day("3:00").is_some());
+        for text in ["", "25:00", "03", "03:60", "3:0:0", "-1:00", "003:00"] {
+            assert_eq!(Schedule::time_of_day(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Lists of several sources made one: records of the same paper found (transitively: a preprint
+//! known by its arXiv id, a version that has both, a record with the DOI alone), merged, and
+//! ordered by reciprocal rank. The order in which the sources come does not matter.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
+
+use deliberate_core::Article;
+
+use super::{FoundPaper, keys::keys_of, merge::merge};
+
+/// Records that are of one paper.
+struct Group {
+    records: Vec<Article>,
+    keys: BTreeSet<String>,
+    ranks: BTreeMap<String, u32>,
+}
+
+/// One list of all, best first.
+pub fn fuse(mut lists: Vec<(String, Vec<Article>)>, constant: f64) -> Vec<FoundPaper> {
+    lists.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut groups: Vec<Group> = Vec::new();
+    for (source, articles) in lists {
+        for (article, rank) in articles.into_iter().zip(1_u32..) {
+            groups.push(Group {
+                keys: keys_of(&article).into_iter().collect(),
+                records: vec![article],
+                ranks: BTreeMap::from([(source.clone(), rank)]),
+            });
+        }
+    }
+    let mut papers: Vec<FoundPaper> = joined(groups)
+        .into_iter()
+        .map(|it| paper(&it, constant))
+        .collect();
+    papers.sort_by(|a, b| {
+        let name = |it: &FoundPaper| (it.article.title.clone(), it.article.doi.clone());
+        let sources = |it: &FoundPaper| Reverse(it.ranks.len());
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| sources(a).cmp(&sources(b)))
+            .then_with(|| a.ranks.cmp(&b.ranks))
+            .then_with(|| name(a).cmp(&name(b)))
+    });
+    papers
+}
+
+fn paper(group: &Group, constant: f64) -> FoundPaper {
+    let constant = if constant.is_finite() {
+        constant.max(0.0)
+    } else {
+        60.0
+    };
+    let score = group
+        .ranks
+        .values()
+        .map(|it| 1.0 / (constant + f64::from(*it)));
+    FoundPaper {
+        article: merge(&group.records),
+        score: score.sum(),
+        ranks: group.ranks.clone(),
+        duplicates: u32::try_from(group.records.len().saturating_sub(1)).unwrap_or(u32::MAX),
+    }
+}
+
+/// Groups that share a key made one. A merged record may be known by a key that none of its parts
+/// had (the title of one, the author of another), so this goes on until nothing joins any more.
+fn joined(mut groups: Vec<Group>) -> Vec<Group> {
+    loop {
+        let before = groups.len();
+        groups = once(groups);
+        if groups.len() == before {
+            return groups;
+        }
+        for group in groups.iter_mut().filter(|it| it.records.len() > 1) {
+            group.keys.extend(keys_of(&merge(&group.records)));
+        }
+    }
+}
+
+fn once(groups: Vec<Group>) -> Vec<Group> {
+    let mut parents: Vec<usize> = (0..groups.len()).collect();
+    let mut owner: HashMap<&str, usize> = HashMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        for key in &group.keys {
+            let other = *owner.entry(key).or_insert(at);
+            let (a, b) = (root(&mut parents, at), root(&mut parents, other));
+            if let Some(parent) = parents.get_mut(a.max(b)) {
+                *parent = a.min(b);
+            }
+        }
+    }
+    let mut joined: BTreeMap<usize, Group> = BTreeMap::new();
+    for (at, group) in groups.into_iter().enumerate() {
+        match joined.entry(root(&mut parents, at)) {
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(group);
+            }
+            std::collections::btree_map::Entry::Occupied(mut place) => add(place.get_mut(), group),
+        }
+    }
+    joined.into_values().collect()
+}
+
+fn add(to: &mut Group, more: Group) {
+    to.records.extend(more.records);
+    to.keys.extend(more.keys);
+    for (source, rank) in more.ranks {
+        let best = to.ranks.entry(source).or_insert(rank);
+        *best = rank.min(*best);
+    }
+}
+
+/// The first of those that something was joined with; the way to it is made shorter.
+fn root(parents: &mut [usize], mut at: usize) -> usize {
+    loop {
+        let parent = parents.get(at).copied().unwrap_or(at);
+        if parent == at {
+            return at;
+        }
+        let above = parents.get(parent).copied().unwrap_or(parent);
+        if let Some(it) = parents.get_mut(at) {
+            *it = above;
+        }
+        at = parent;
+    }
+}

@@ -1,0 +1,112 @@
+//! What two records of one paper have in common: a name of the paper, or its title and its first
+//! author.
+
+use deliberate_core::Article;
+
+use crate::sources::reading::fold::folded;
+
+/// A title of fewer words is had by many papers (`Editorial`); then the year must be the same too.
+const TELLING: usize = 4;
+
+/// All that a record is known by. Two records that share one are of the same paper.
+pub fn keys_of(article: &Article) -> Vec<String> {
+    let arxiv = article.arxiv_id.clone();
+    let arxiv = arxiv.or_else(|| {
+        article
+            .doi
+            .as_ref()
+            .and_then(deliberate_core::Doi::arxiv_id)
+    });
+    let named = |kind: &str, id: Option<&str>| id.map(|id| format!("{kind}:{id}"));
+    let mut keys = Vec::new();
+    keys.extend(named(
+        "doi",
+        article.doi.as_ref().map(deliberate_core::Doi::as_str),
+    ));
+    keys.extend(named(
+        "arxiv",
+        arxiv.as_ref().map(deliberate_core::ArxivId::as_str),
+    ));
+    keys.extend(named("pmid", article.pmid.as_deref()));
+    keys.extend(named("pmcid", article.pmcid.as_deref()));
+    keys.extend(named("s2", article.s2_id.as_deref()));
+    keys.extend(named("openalex", article.openalex_id.as_deref()));
+    keys.extend(title_key(article));
+    keys
+}
+
+fn title_key(article: &Article) -> Option<String> {
+    let title = folded(&article.title);
+    let title = ["retracted article ", "retracted "]
+        .iter()
+        .find_map(|it| title.strip_prefix(it))
+        .unwrap_or(&title);
+    if title.is_empty() {
+        return None;
+    }
+    let family = article.authors.first().map(|it| folded(&it.family));
+    // Some write the particles and some do not.
+    let last = family
+        .as_deref()
+        .and_then(|it| it.rsplit(' ').find(|it| !is_suffix(it)));
+    let words = title.split(' ').count();
+    match last {
+        Some(last) if words >= TELLING => Some(format!("title:{title}|{last}")),
+        Some(last) => Some(format!("title:{title}|{last}|{}", article.year()?)),
+        // Without an author a title has to say a lot.
+        None if words >= 2 * TELLING => Some(format!("title:{title}|")),
+        None => None,
+    }
+}
+
+fn is_suffix(word: &str) -> bool {
+    matches!(word, "jr" | "sr" | "ii" | "iii" | "iv")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deliberate_core::{Author, PartialDate};
+
+    fn paper(title: &str, family: &str, year: &str) -> Article {
+        Article {
+            title: title.to_owned(),
+            authors: vec![Author::person(family, "A.")],
+            date: PartialDate::parse(year),
+            ..Article::default()
+        }
+    }
+
+    #[test]
+    fn titles_are_compared_without_their_dress() {
+        let a = paper(
+            "RETRACTED: Über die  Näherung — von O’Brien",
+            "van der Müller",
+            "2001",
+        );
+        let b = paper(
+            "Uber die naherung von O'Brien.",
+            "Mu\u{308}ller Jr.",
+            "2002",
+        );
+        assert_eq!(keys_of(&a), keys_of(&b));
+    }
+
+    #[test]
+    fn short_titles_need_the_year() {
+        let same = |a: &Article, b: &Article| keys_of(a) == keys_of(b);
+        let old = paper("Editorial", "Smith", "2001");
+        assert!(!same(&old, &paper("Editorial", "Smith", "2002")));
+        assert!(same(&old, &paper("EDITORIAL", "Smith", "2001-05")));
+        assert!(keys_of(&paper("Editorial", "Smith", "")).is_empty());
+    }
+
+    #[test]
+    fn arxiv_dois_are_arxiv_ids() {
+        let by_doi = Article {
+            doi: deliberate_core::Doi::parse("10.48550/arXiv.1706.03762"),
+            ..Article::default()
+        };
+        assert!(keys_of(&by_doi).contains(&"arxiv:1706.03762".to_owned()));
+    }
+}

@@ -1,0 +1,163 @@
+//! One question to several sources at once: each in its own time, their orders fused, the same
+//! paper from several made one, and a word from each source on how it went. A source that failed
+//! is never taken for one that found nothing.
+
+mod fuse;
+mod keys;
+mod merge;
+mod report;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use deliberate_core::Article;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    sources::{PaperQuery, Source, SourceFound},
+    web::WebError,
+};
+
+pub use fuse::fuse;
+pub use keys::keys_of;
+pub use merge::merge;
+pub use report::{Outcome, SourceReport};
+
+/// Hears of each source as soon as it is done.
+pub type OnProgress = Arc<dyn Fn(&SourceReport) + Send + Sync>;
+
+/// How sources are asked together.
+#[derive(Clone)]
+pub struct SearchOptions {
+    /// How many papers each is asked for.
+    pub per_source: usize,
+    /// How long each may take.
+    pub time: Duration,
+    /// The constant of the fusion: the larger, the less the first places count.
+    pub rank_constant: f64,
+    /// Hears of each source as soon as it is done.
+    pub on_progress: Option<OnProgress>,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            per_source: 20,
+            time: Duration::from_secs(30),
+            rank_constant: 60.0,
+            on_progress: None,
+        }
+    }
+}
+
+impl SearchOptions {
+    /// As usual, with so many papers from each source.
+    pub fn of(per_source: usize) -> Self {
+        Self {
+            per_source,
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Debug for SearchOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchOptions")
+            .field("per_source", &self.per_source)
+            .field("time", &self.time)
+            .field("rank_constant", &self.rank_constant)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was found, and how it went.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Searched {
+    /// The papers, best first.
+    pub papers: Vec<FoundPaper>,
+    /// A word from each source, in the order in which they were given.
+    pub reports: Vec<SourceReport>,
+}
+
+impl Searched {
+    /// Whether no source answered, so that "nothing found" would be a lie.
+    pub fn all_failed(&self) -> bool {
+        !self.reports.iter().any(SourceReport::is_ok)
+    }
+}
+
+/// A paper that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FoundPaper {
+    /// The paper, with all that the sources say of it.
+    pub article: Article,
+    /// How well it fits, as the sources' orders together say.
+    pub score: f64,
+    /// Its place with each source, from 1.
+    pub ranks: BTreeMap<String, u32>,
+    /// How many further records were of the same paper.
+    pub duplicates: u32,
+}
+
+/// Asks all sources at once and makes one list of what they find. How many each is asked for is in
+/// the options; the question's own limit does not matter here.
+pub async fn search(
+    sources: &[Arc<dyn Source>],
+    query: &PaperQuery,
+    options: &SearchOptions,
+) -> Searched {
+    let query = PaperQuery {
+        limit: options.per_source,
+        ..query.clone()
+    };
+    let asked = sources.iter().map(|it| ask(it.as_ref(), &query, options));
+    let answers = futures::future::join_all(asked).await;
+    let (found, reports): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
+    Searched {
+        papers: fuse(found, options.rank_constant),
+        reports,
+    }
+}
+
+/// Asks one source, within its time.
+async fn ask(
+    source: &dyn Source,
+    query: &PaperQuery,
+    options: &SearchOptions,
+) -> ((String, Vec<Article>), SourceReport) {
+    let name = source.about().name;
+    let began = Instant::now();
+    let answer = tokio::time::timeout(options.time, source.search(query)).await;
+    let answer = answer.unwrap_or_else(|_| {
+        Err(WebError::TookTooLong {
+            host: name.clone(),
+            after: options.time,
+        })
+    });
+    let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (found, outcome) = match answer {
+        Ok(mut found) => {
+            found.articles.truncate(options.per_source);
+            let (count, total) = (found.articles.len(), found.total);
+            (found, Outcome::Ok { count, total })
+        }
+        Err(error) => (SourceFound::default(), Outcome::from(&error)),
+    };
+    let report = SourceReport {
+        source: name.clone(),
+        outcome,
+        took_ms,
+        ignored: found.ignored.iter().map(|it| (*it).to_owned()).collect(),
+        skipped: found.skipped,
+        kept: found.kept,
+    };
+    if let Some(tell) = &options.on_progress {
+        tell(&report);
+    }
+    ((name, found.articles), report)
+}

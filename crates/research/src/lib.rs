@@ -1,0 +1,53 @@
+//! Research: find papers, read them, question them, cite them.
+//!
+//! `web` is the one way out to the net: guarded, paced, bounded, cached. `sources` are the places
+//! papers are found at, one file each; `discover` asks them together and keeps questions that are
+//! asked again and again; `collect` is the collection: files to texts, texts to the index, and how
+//! they are read; `answer` answers from passages and checks what it says against them; `analyse`
+//! looks at papers side by side; `cite` writes and checks bibliographies; `tools` is what clients
+//! call.
+//!
+//! Truth is in the store; the index is derived from it and can be made again. The crate knows
+//! nothing of MCP or SQL.
+
+pub mod analyse;
+pub mod answer;
+pub mod cite;
+pub mod collect;
+pub mod discover;
+mod lab;
+pub mod locate;
+mod options;
+mod resources;
+pub mod sources;
+mod tools;
+pub mod web;
+
+use std::sync::Arc;
+
+use deliberate_toolkit::Registry;
+
+pub use collect::{ArticleFilter, FoundPassage, Retrieval, Retrieved, Scope};
+pub use lab::{Lab, LabError};
+pub use options::{AnswerOptions, Embeddings, Options, Rerank, RetrievalOptions};
+pub use resources::KnowledgePages;
+pub use tools::Face;
+#[doc(hidden)]
+pub use tools::answers;
+
+/// The registry with the tools of research and the articles by their addresses. Whatever changes an
+/// article is heard, so that the index follows at once.
+pub fn register(registry: Registry, lab: &Arc<Lab>, face: Face) -> Registry {
+    tools::register(registry, lab, face)
+        .with_resources(KnowledgePages)
+        .heard_by(Arc::new(resources::Rings(lab.clone())))
+}
+
+/// Makes a folder, and those above it, for the user alone: what people read is their own.
+pub(crate) fn private_folder(folder: &std::path::Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}

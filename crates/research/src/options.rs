@@ -1,0 +1,136 @@
+//! What the settings say about research.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use secrecy::SecretString;
+use url::Url;
+
+use crate::sources::SourceSettings;
+
+/// What the settings say.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where what is derived is kept: the index, answers of the net. `None` keeps it in memory.
+    pub folder: Option<PathBuf>,
+    /// Where papers are downloaded to, and read from.
+    pub papers: PathBuf,
+    /// Folders, beside that of the papers, that files may be read from.
+    pub readable: Vec<PathBuf>,
+    /// Folders whose files are read as they come.
+    pub watched: Vec<PathBuf>,
+    /// Where bibliographies and other files for people are written.
+    pub exports: PathBuf,
+    /// The program and its arguments that read one file in a process of its own; `None` reads it in
+    /// this one.
+    pub reader: Option<(PathBuf, Vec<String>)>,
+    /// How texts are cut and searched.
+    pub retrieval: RetrievalOptions,
+    /// How answers are made.
+    pub answers: AnswerOptions,
+    /// How sources are reached, by their names; those that are not here are not asked.
+    pub sources: BTreeMap<String, SourceSettings>,
+    /// Where Unpaywall is, in place of its usual address.
+    pub unpaywall: Option<Url>,
+    /// An address to write to, for sources that ask for one.
+    pub contact: Option<String>,
+    /// The largest file that is downloaded or read.
+    pub file_bytes: u64,
+    /// How often it is looked whether a question is due. `None`: never.
+    pub schedule_every: Option<Duration>,
+}
+
+/// How texts are cut and searched.
+#[derive(Debug, Clone)]
+pub struct RetrievalOptions {
+    /// Tokens of a passage, about.
+    pub passage_tokens: usize,
+    /// Tokens that a passage shares with the one before.
+    pub overlap_tokens: usize,
+    /// The constant of reciprocal rank fusion.
+    pub rank_constant: f64,
+    /// How much the rank by meaning counts.
+    pub vector_weight: f64,
+    /// How much the rank by words counts.
+    pub text_weight: f64,
+    /// Whether the rank by meaning counts less where the words of a question are found.
+    pub adaptive: bool,
+    /// What makes vectors.
+    pub embeddings: Embeddings,
+    /// What puts the best passages in their final order.
+    pub rerank: Rerank,
+}
+
+/// What makes vectors.
+#[derive(Debug, Clone)]
+pub enum Embeddings {
+    /// The table that comes with the program.
+    Embedded,
+    /// Nothing: search by words alone.
+    Off,
+    /// An endpoint of the OpenAI kind.
+    Endpoint {
+        /// Its address, up to and with `/v1`.
+        base_url: Url,
+        /// The model.
+        model: String,
+        /// Its key.
+        key: Option<SecretString>,
+    },
+}
+
+/// What puts the best passages in their final order.
+#[derive(Debug, Clone)]
+pub enum Rerank {
+    /// Nothing.
+    Off,
+    /// The model that thinks for the call, if one can be asked.
+    Model,
+    /// An endpoint of Cohere's kind.
+    Endpoint {
+        /// Its address.
+        base_url: Url,
+        /// The model.
+        model: String,
+        /// Its key.
+        key: Option<SecretString>,
+    },
+}
+
+/// How answers are made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerOptions {
+    /// The share of claims that must be supported for an answer to be given, 0 to 1.
+    pub support: f64,
+    /// The most model calls of one question.
+    pub model_calls: u32,
+    /// The most tokens of one question, those asked with and those answered.
+    pub tokens: u64,
+    /// The longest a question may take.
+    pub time: Duration,
+}
+
+impl Default for RetrievalOptions {
+    fn default() -> Self {
+        Self {
+            passage_tokens: 350,
+            overlap_tokens: 60,
+            rank_constant: 60.0,
+            vector_weight: 0.3,
+            text_weight: 0.7,
+            adaptive: true,
+            embeddings: Embeddings::Embedded,
+            rerank: Rerank::Off,
+        }
+    }
+}
+
+impl Default for AnswerOptions {
+    fn default() -> Self {
+        Self {
+            support: 0.6,
+            model_calls: 40,
+            tokens: 120_000,
+            time: Duration::from_mins(5),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! `compare_articles`: what each says about the same things, with places, side by side. Whoever
+//! called reads and concludes.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use deliberate_citations::read_reference;
+use deliberate_core::Author;
+use deliberate_extract::Reference;
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::{
+    analyse::{Facet, Insight, insights, placeless},
+    collect::{DATA_NOT_ORDERS, Kept, Library, fenced, title_key},
+    tools::shown::plain,
+};
+
+/// `compare_articles`.
+pub(crate) struct CompareArticles;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum Dimension {
+    /// How it was done.
+    Methodology,
+    /// What came out.
+    Findings,
+    /// Who cites and is cited.
+    Citations,
+    /// Figures.
+    Metrics,
+    /// What is new.
+    Approach,
+}
+
+impl Dimension {
+    const fn facet(self) -> Option<Facet> {
+        match self {
+            Self::Methodology => Some(Facet::Methodology),
+            Self::Findings => Some(Facet::Findings),
+            Self::Metrics => Some(Facet::Metrics),
+            Self::Approach => Some(Facet::Contributions),
+            Self::Citations => None,
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Methodology => "Methodology",
+            Self::Findings => "Findings",
+            Self::Citations => "Citations",
+            Self::Metrics => "Metrics",
+            Self::Approach => "Approach",
+        }
+    }
+}
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[schemars(length(min = 2, max = 5))]
+    article_ids: Vec<String>,
+    #[serde(default = "usual")]
+    #[schemars(length(min = 1, max = 5))]
+    compare_dimensions: Vec<Dimension>,
+}
+
+fn usual() -> Vec<Dimension> {
+    vec![
+        Dimension::Methodology,
+        Dimension::Findings,
+        Dimension::Citations,
+        Dimension::Metrics,
+    ]
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    articles: Vec<Compared>,
+    /// Works that several of them cite
+    cited_by_several: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// One of those that are compared.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Compared {
+    article_id: String,
+    title: String,
+    authors: Vec<String>,
+    year: Option<u16>,
+    venue: Option<String>,
+    citation_count: Option<u64>,
+    references: usize,
+    /// What it says, by dimension
+    says: Vec<Says>,
+}
+
+/// What one says about one dimension.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Says {
+    dimension: Dimension,
+    sentences: Vec<Insight>,
+}
+
+/// Sentences of one about one dimension.
+const EACH: usize = 4;
+
+impl Tool for CompareArticles {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "compare_articles",
+            title: "Compare articles",
+            description: "What two to five articles say about method, findings, metrics and \
+                 citations, side by side with pages",
+            annotations: Annotations::READS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        for dimension in input.compare_dimensions {
+            if !dimensions.contains(&dimension) {
+                dimensions.push(dimension);
+            }
+        }
+        let mut kept: Vec<Kept> = Vec::new();
+        for name in &input.article_ids {
+            let found = library.find(name).await?.kept;
+            if kept.iter().any(|it| it.id == found.id) {
+                let issue = Issue::new("article_ids", "must name different articles")
+                    .given(&name.as_str().into());
+                return Err(ToolError::Invalid(vec![issue]));
+            }
+            kept.push(found);
+        }
+        let mut articles = Vec::new();
+        let mut notes = Vec::new();
+        let mut cited: Vec<BTreeMap<String, String>> = Vec::new();
+        for one in &kept {
+            let text = library.text(&one.id).await?;
+            if text.is_none() {
+                notes.push(format!(
+                    "{:?} was not read yet: only its abstract is compared; process_pdf reads it",
+                    one.article.title
+                ));
+            }
+            let was_read = text.is_some();
+            let text = text.unwrap_or_else(|| crate::collect::abstract_of(one));
+            cited.push(text.outline.references.iter().flat_map(cited_by).collect());
+            let says = dimensions.iter().filter_map(|dimension| {
+                let mut sentences = insights(&text, dimension.facet()?, EACH);
+                if !was_read {
+                    placeless(&mut sentences, &one.article.title);
+                }
+                Some(Says {
+                    dimension: *dimension,
+                    sentences,
+                })
+            });
+            articles.push(Compared {
+                article_id: one.id.clone(),
+                title: one.article.title.clone(),
+                authors: one.article.authors.iter().map(Author::full_name).collect(),
+                year: one.article.year(),
+                venue: one.article.venue.clone(),
+                citation_count: one.article.citation_count,
+                references: text.outline.references.len(),
+                says: says.collect(),
+            });
+        }
+        let cited_by_several = several(&cited);
+        let wants_citations = dimensions.contains(&Dimension::Citations);
+        let said = said(
+            &articles,
+            wants_citations.then_some(&cited_by_several),
+            &notes,
+        );
+        Ok(read(Output {
+            said,
+            articles,
+            cited_by_several,
+            notes,
+        }))
+    }
+}
+
+/// What an entry of a bibliography is known by, its DOI and its title, with how it is told.
+fn cited_by(reference: &Reference) -> Vec<(String, String)> {
+    let read = read_reference(&reference.text);
+    let doi = read.doi.map(|it| it.to_string()).or(reference.doi.clone());
+    let title = reference
+        .title
+        .clone()
+        .or(Some(read.title).filter(|it| !it.is_empty()));
+    let told = title.clone().or(doi.clone()).unwrap_or_default();
+    let title = title.map(|it| title_key(&it)).filter(|it| it.len() > 10);
+    let keys = [doi.map(|it| it.to_lowercase()), title]
+        .into_iter()
+        .flatten();
+    keys.map(|key| (key, told.clone())).collect()
+}
+
+/// Works that at least two of them cite.
+fn several(cited: &[BTreeMap<String, String>]) -> Vec<String> {
+    let many = |key: &String| cited.iter().filter(|it| it.contains_key(key)).count();
+    let shared = cited.iter().flatten().filter(|(key, _)| many(key) > 1);
+    // Of a work that is known by two keys the one entry tells both.
+    let told: BTreeMap<String, &String> = shared.map(|(_, told)| (title_key(told), told)).collect();
+    told.into_values().take(50).cloned().collect()
+}
+
+fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) -> String {
+    let mut text =
+        String::from("| | title | authors | year | venue | cited |\n|---|---|---|---|---|---|\n");
+    let cell = |it: &str| plain(it).replace('|', "\\|");
+    for (number, one) in articles.iter().enumerate() {
+        let authors = deliberate_core::cut_to_chars(&one.authors.join(", "), 60);
+        let year = one.year.map(|it| it.to_string()).unwrap_or_default();
+        let count = one
+            .citation_count
+            .map(|it| it.to_string())
+            .unwrap_or_default();
+        let venue = one.venue.as_deref().unwrap_or("");
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {year} | {} | {count} |",
+            letter(number),
+            cell(&one.title),
+            cell(&authors),
+            cell(venue)
+        );
+    }
+    let _ = writeln!(text, "\n{DATA_NOT_ORDERS}");
+    let dimensions = articles
+        .first()
+        .map(|it| it.says.iter().map(|it| it.dimension).collect::<Vec<_>>());
+    for dimension in dimensions.unwrap_or_default() {
+        let _ = writeln!(text, "\n## {}", dimension.title());
+        for (number, one) in articles.iter().enumerate() {
+            let _ = writeln!(text, "\n**{}**", letter(number));
+            let says = one.says.iter().find(|it| it.dimension == dimension);
+            let sentences = says.map_or(&[][..], |it| &it.sentences);
+            if sentences.is_empty() {
+                text.push_str("\nNothing was found.\n");
+            }
+            for it in sentences {
+                let page = it
+                    .place
+                    .map_or_else(|| "abstract".to_owned(), |it| format!("p. {}", it.page));
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    fenced(&[("article", &letter(number)), ("page", &page)], &it.text)
+                );
+            }
+        }
+    }
+    if let Some(cited) = cited {
+        let _ = writeln!(
+            text,
+            "\n## Citations\n\nCited by several of them: {}",
+            cited.len()
+        );
+        for title in cited {
+            let _ = writeln!(text, "- {}", plain(title));
+        }
+    }
+    for note in notes {
+        let _ = writeln!(text, "\n{}", plain(note));
+    }
+    text
+}
+
+fn letter(number: usize) -> String {
+    let letters = ["A", "B", "C", "D", "E"];
+    letters
+        .get(number)
+        .map_or_else(|| number.to_string(), |it| (*it).to_owned())
+}

@@ -1,0 +1,216 @@
+//! `explore_citation_network`.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use deliberate_core::Article;
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::{
+    Lab,
+    analyse::{Network, network},
+    collect::{Library, enrich::look_up},
+    sources::{Direction, PaperId},
+    tools::{
+        discovery::line,
+        shown::{plain, told},
+    },
+};
+
+/// `explore_citation_network`.
+pub(crate) struct ExploreCitationNetwork(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// An article, or a DOI or arXiv id
+    article_id: String,
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 3))]
+    depth: u32,
+    #[serde(default = "yes")]
+    include_metrics: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<Metrics>,
+    /// Works that are cited together with it, by their numbers, with by how many works
+    cited_together: Vec<(usize, usize)>,
+    #[serde(flatten)]
+    network: Network,
+}
+
+/// Figures.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Metrics {
+    citation_count: Option<u64>,
+    citations_per_year: Option<f64>,
+    citing_shown: usize,
+    cited_shown: usize,
+}
+
+impl Tool for ExploreCitationNetwork {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "explore_citation_network",
+            title: "Explore citation network",
+            description: "Papers that cite a paper, that it cites, and that are cited together \
+                 with it",
+            annotations: Annotations {
+                open_world: true,
+                ..Annotations::READS
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let article = self.meant(call, &input.article_id).await?;
+        call.progress(0.0, None, "asking sources for citations");
+        let network = network(&self.0, &article, input.depth).await;
+        if network.answered.is_empty() {
+            return Err(ToolError::Told {
+                code: "SourcesFailed".to_owned(),
+                message: format!(
+                    "no source could say who cites it: {}",
+                    network.problems.join("; ")
+                ),
+                hint: Some(
+                    "Ask again later; extract_citations reads the article's own references."
+                        .to_owned(),
+                ),
+            });
+        }
+        let metrics = input.include_metrics.then(|| metrics(&network, call));
+        Ok(read(Output {
+            said: said(&network, metrics.as_ref()),
+            metrics,
+            cited_together: together(&network),
+            network,
+        }))
+    }
+}
+
+impl ExploreCitationNetwork {
+    /// The article of the collection, or whatever has that identifier.
+    async fn meant(&self, call: &Call, identifier: &str) -> Result<Article, ToolError> {
+        let library = Library(call.store());
+        if let Some(found) = library.look_up(identifier).await? {
+            return Ok(found.kept.article);
+        }
+        let Some(id) = PaperId::parse(identifier) else {
+            return library.find(identifier).await.map(|it| it.kept.article);
+        };
+        let known = look_up(&self.0, &id).await;
+        match known.article {
+            Some(article) => Ok(article),
+            None if known.answered && known.notes.is_empty() => Err(told(
+                "PaperNotFound",
+                "no source knows it",
+                "Check the id; search_papers finds papers by their titles.",
+            )),
+            // Its citations may be known where its record is not.
+            None => Ok(bare(id, identifier)),
+        }
+    }
+}
+
+/// A work of which nothing is known but what it is called.
+fn bare(id: PaperId, identifier: &str) -> Article {
+    let mut article = Article {
+        title: identifier.trim().to_owned(),
+        ..Article::default()
+    };
+    match id {
+        PaperId::Doi(doi) => article.doi = Some(doi),
+        PaperId::Arxiv(id) => article.arxiv_id = Some(id),
+        PaperId::Pubmed(id) => article.pmid = Some(id),
+        PaperId::Pmc(id) => article.pmcid = Some(id),
+        PaperId::SemanticScholar(id) => article.s2_id = Some(id),
+        PaperId::OpenAlex(id) => article.openalex_id = Some(id),
+    }
+    article
+}
+
+fn metrics(network: &Network, call: &Call) -> Metrics {
+    let middle = network.nodes.first().map(|it| &it.article);
+    let count = middle.and_then(|it| it.citation_count);
+    let year = middle.and_then(Article::year).map(i64::from);
+    let micros_of_year = 31_556_952_000_000;
+    let this_year = 1970 + call.now().as_micros() / micros_of_year;
+    let years = year.map(|it| (this_year - it + 1).max(1));
+    Metrics {
+        citation_count: count,
+        citations_per_year: count
+            .zip(years)
+            .map(|(count, years)| count as f64 / years as f64),
+        citing_shown: network.around(Direction::Citing).len(),
+        cited_shown: network.around(Direction::Cited).len(),
+    }
+}
+
+/// How many works are told that are cited together with it.
+const TOGETHER: usize = 5;
+
+fn together(network: &Network) -> Vec<(usize, usize)> {
+    let all = network.cited_together().into_iter().take(TOGETHER);
+    all.map(|(node, many)| (node.number, many)).collect()
+}
+
+fn said(network: &Network, metrics: Option<&Metrics>) -> String {
+    let mut text = String::new();
+    if let Some(middle) = network.nodes.first() {
+        let _ = writeln!(text, "# {}\n", plain(&middle.article.title));
+    }
+    if let Some(metrics) = metrics {
+        let count = metrics
+            .citation_count
+            .map_or_else(|| "unknown".to_owned(), |it| it.to_string());
+        let _ = write!(text, "Citations: {count}");
+        if let Some(per_year) = metrics.citations_per_year {
+            let _ = write!(text, ", {per_year:.1} a year");
+        }
+        text.push('\n');
+    }
+    for (title, direction) in [("Cited by", Direction::Citing), ("Cites", Direction::Cited)] {
+        let nodes = network.around(direction);
+        let _ = writeln!(text, "\n## {title} ({})\n", nodes.len());
+        for node in nodes {
+            let _ = writeln!(text, "- {}", line(&node.article));
+        }
+    }
+    let together = network.cited_together();
+    if !together.is_empty() {
+        text.push_str("\n## Cited together with it\n\n");
+        for (node, many) in together.into_iter().take(TOGETHER) {
+            let _ = writeln!(text, "- {} (by {many})", line(&node.article));
+        }
+    }
+    for problem in &network.problems {
+        let _ = writeln!(text, "\n{}", plain(problem));
+    }
+    text
+}

@@ -1,0 +1,250 @@
+//! `find_related_papers`.
+
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+
+use deliberate_core::Article;
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::{
+    ArticleFilter, Lab,
+    collect::{Kept, Library, author_key, title_key},
+    tools::{discovery::line, shown::plain},
+};
+
+/// `find_related_papers`.
+pub(crate) struct FindRelatedPapers(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    paper_identifier: String,
+    #[serde(default = "five")]
+    #[schemars(range(min = 1, max = 20))]
+    max_results: usize,
+    /// Say what they share
+    #[serde(default)]
+    explain_connections: bool,
+    #[serde(default = "a_tenth")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    similarity_threshold: f32,
+}
+
+fn five() -> usize {
+    5
+}
+
+fn a_tenth() -> f32 {
+    0.1
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    article_id: String,
+    /// The most similar first
+    related: Vec<Related>,
+}
+
+/// A related article.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Related {
+    article_id: String,
+    title: String,
+    /// 0 to 1
+    similarity: f32,
+    /// What the two share
+    connections: Vec<String>,
+}
+
+impl Tool for FindRelatedPapers {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "find_related_papers",
+            title: "Find related papers",
+            description: "Articles of the collection that are nearest in meaning to one of them",
+            annotations: Annotations::READS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let kept = library.find(&input.paper_identifier).await?.kept;
+        let filter = ArticleFilter {
+            not_ids: vec![kept.id.clone()],
+            ..ArticleFilter::default()
+        };
+        let found = self
+            .0
+            .related(call, &kept, input.max_results, &filter)
+            .await?;
+        let own = Traits::of(library, &kept).await?;
+        let mut said = format!("# Related to {}\n\n", plain(&kept.article.title));
+        let mut related = Vec::new();
+        for (other, similarity) in found {
+            if similarity < input.similarity_threshold {
+                continue;
+            }
+            let connections = if input.explain_connections {
+                own.shared(&Traits::of(library, &other).await?)
+            } else {
+                Vec::new()
+            };
+            let _ = writeln!(
+                said,
+                "- {similarity:.2} {} (`{}`)",
+                line(&other.article),
+                other.cite_key
+            );
+            for connection in &connections {
+                let _ = writeln!(said, "  - {connection}");
+            }
+            related.push(Related {
+                article_id: other.id,
+                title: other.article.title,
+                similarity,
+                connections,
+            });
+        }
+        if related.is_empty() {
+            said.push_str("Nothing in the collection is that similar.\n");
+        }
+        Ok(read(Output {
+            said,
+            article_id: kept.id,
+            related,
+        }))
+    }
+}
+
+/// What can be shared.
+struct Traits {
+    authors: BTreeSet<String>,
+    words: BTreeSet<String>,
+    venue: Option<String>,
+    cited: BTreeSet<String>,
+    title: String,
+}
+
+impl Traits {
+    async fn of(library: Library<'_>, kept: &Kept) -> Result<Self, ToolError> {
+        let outline = library.outline(&kept.id).await?.unwrap_or_default();
+        let article = &kept.article;
+        let cited = outline
+            .references
+            .iter()
+            .filter_map(|it| it.title.as_deref());
+        Ok(Self {
+            authors: article
+                .authors
+                .iter()
+                .map(|it| author_key(&it.full_name()))
+                .collect(),
+            words: words(article),
+            venue: article.venue.as_deref().map(title_key),
+            cited: cited.map(title_key).filter(|it| it.len() > 10).collect(),
+            title: title_key(&article.title),
+        })
+    }
+
+    /// What the two have in common, in words.
+    fn shared(&self, other: &Self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut tell = |what: &str, both: BTreeSet<&String>, most: usize| {
+            let many = both.len();
+            if many > 0 {
+                let some: Vec<&str> = both.into_iter().take(most).map(String::as_str).collect();
+                let more = if many > most {
+                    format!(" and {} more", many - most)
+                } else {
+                    String::new()
+                };
+                all.push(format!("{what}: {}{more}", some.join(", ")));
+            }
+        };
+        tell(
+            "both are by",
+            self.authors.intersection(&other.authors).collect(),
+            5,
+        );
+        tell(
+            "both are about",
+            self.words.intersection(&other.words).collect(),
+            8,
+        );
+        tell(
+            "both cite",
+            self.cited.intersection(&other.cited).collect(),
+            5,
+        );
+        if let Some(venue) = self
+            .venue
+            .as_ref()
+            .filter(|it| other.venue.as_ref() == Some(it))
+        {
+            all.push(format!("both appeared in {venue}"));
+        }
+        if self.cited.contains(&other.title) {
+            all.push("it is cited by the one that was asked about".to_owned());
+        }
+        if other.cited.contains(&self.title) {
+            all.push("it cites the one that was asked about".to_owned());
+        }
+        all
+    }
+}
+
+/// Long words that papers about anything share.
+const SAY_NOTHING: &[&str] = &[
+    "according",
+    "although",
+    "another",
+    "approach",
+    "because",
+    "between",
+    "further",
+    "furthermore",
+    "however",
+    "including",
+    "methods",
+    "moreover",
+    "present",
+    "provide",
+    "provides",
+    "results",
+    "several",
+    "showing",
+    "studies",
+    "therefore",
+    "through",
+    "towards",
+    "various",
+    "whether",
+    "without",
+];
+
+/// Keywords, and the long words of title and abstract.
+fn words(article: &Article) -> BTreeSet<String> {
+    let summary = article.summary.as_deref().unwrap_or("");
+    let text = format!("{} {summary}", article.title);
+    let long = title_key(&text)
+        .split(' ')
+        .filter(|it| it.len() > 6 && !SAY_NOTHING.contains(it))
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    article
+        .keywords
+        .iter()
+        .map(|it| it.to_lowercase())
+        .chain(long)
+        .collect()
+}

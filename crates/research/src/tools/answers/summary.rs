@@ -1,0 +1,129 @@
+//! `generate_research_summary`: a summary is an answer to a question about the topic, made and
+//! checked in the same way.
+
+use std::sync::Arc;
+
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Lab,
+    answer::{Asked, SentenceShown, SourceShown, Status, answer},
+};
+
+/// `generate_research_summary`.
+pub(crate) struct GenerateResearchSummary(pub(super) Arc<Lab>);
+
+/// What is summed up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum SummaryType {
+    /// What it is about.
+    Overview,
+    /// How it was studied.
+    Methodology,
+    /// What came out.
+    Findings,
+    /// What is not known.
+    Gaps,
+    /// All of it.
+    #[default]
+    Comprehensive,
+}
+
+impl SummaryType {
+    /// The question that a summary of this kind answers.
+    fn question(self, topic: &str) -> String {
+        let what = match self {
+            Self::Overview => "What is known, in an overview, about",
+            Self::Methodology => "Which methods, data and procedures were used to study",
+            Self::Findings => "What was found, with figures, about",
+            Self::Gaps => "Which limitations, open questions and future work are named for",
+            Self::Comprehensive => {
+                "What is the state of research, with methods, findings and open questions, on"
+            }
+        };
+        format!("{what} {topic}?")
+    }
+}
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[schemars(length(min = 1, max = 1000))]
+    topic_or_query: String,
+    #[serde(default)]
+    summary_type: SummaryType,
+    #[serde(default = "fifteen")]
+    #[schemars(range(min = 5, max = 50))]
+    max_papers: usize,
+    #[serde(default = "yes")]
+    include_citations: bool,
+}
+
+fn fifteen() -> usize {
+    15
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    status: Status,
+    sentences: Vec<SentenceShown>,
+    /// The share of claims that the passages support; null if nothing is claimed
+    support: Option<f64>,
+    sources: Vec<SourceShown>,
+    notes: Vec<String>,
+}
+
+impl Tool for GenerateResearchSummary {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "generate_research_summary",
+            title: "Generate research summary",
+            description: "A summary of what the collection says on a topic, checked sentence by \
+                 sentence",
+            annotations: Annotations {
+                open_world: true,
+                ..Annotations::READS
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let topic = call.checked_content("topic_or_query", &input.topic_or_query)?;
+        let asked = Asked {
+            question: input.summary_type.question(topic),
+            max_sources: input.max_papers,
+            min_relevance: 0.0,
+            include_citations: input.include_citations,
+            scope: "all".to_owned(),
+        };
+        let answered = answer(self.0.as_ref(), call, &asked).await?;
+        Ok(Outcome {
+            output: Output {
+                said: answered.said,
+                status: answered.status,
+                sentences: answered.sentences,
+                support: answered.support,
+                sources: answered.sources,
+                notes: answered.notes,
+            },
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}

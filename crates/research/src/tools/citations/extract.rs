@@ -1,0 +1,281 @@
+//! `extract_citations`: what an article cites by its own bibliography, and which articles of the
+//! collection cite it.
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use deliberate_store::{ItemFilter, Page};
+use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::verify::read;
+use crate::{
+    analyse::Wanted,
+    collect::{ARTICLE, DATA_NOT_ORDERS, Kept, Library, fenced},
+    tools::shown::{count, only_read, plain, with_notes},
+};
+
+/// `extract_citations`.
+pub(crate) struct ExtractCitations;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    article_identifier: String,
+    #[serde(default = "yes")]
+    include_outbound: bool,
+    /// Articles of the collection that cite it
+    #[serde(default = "yes")]
+    include_inbound: bool,
+    /// How far to follow what it cites through articles of the collection
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 3))]
+    max_depth: u32,
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 1000))]
+    max_results: usize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn hundred() -> usize {
+    100
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    article_id: String,
+    /// What it cites, then what those of the collection cite
+    outbound: Vec<Cited>,
+    /// Which articles of the collection cite it
+    inbound: Vec<Citing>,
+    /// How many references its text has
+    references: usize,
+    /// Articles of the collection that were looked at for citations
+    looked_at: usize,
+    notes: Vec<String>,
+}
+
+/// A work that is cited.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Cited {
+    /// 1 is cited by the article itself
+    depth: u32,
+    /// The article that cites it
+    by: String,
+    label: Option<String>,
+    text: String,
+    page: u32,
+    title: Option<String>,
+    year: Option<u16>,
+    doi: Option<String>,
+    arxiv_id: Option<String>,
+    /// The article of the collection
+    article_id: Option<String>,
+}
+
+/// An article that cites.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Citing {
+    article_id: String,
+    title: String,
+    /// The reference, as it is printed there
+    text: String,
+    page: u32,
+}
+
+/// The most articles that are looked at for citations.
+const MOST_LOOKED_AT: usize = 5_000;
+
+impl Tool for ExtractCitations {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "extract_citations",
+            title: "Extract citations",
+            description: "An article's references, parsed, and articles of the collection that \
+                 cite it",
+            annotations: Annotations::READS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let kept = library.find(&input.article_identifier).await?.kept;
+        let mut notes = Vec::new();
+        if kept.pages == 0 {
+            notes.push("its text was not read yet: process_pdf reads it".to_owned());
+        }
+        let own = library.outline(&kept.id).await?.unwrap_or_default();
+        let mut outbound = Vec::new();
+        if input.include_outbound {
+            outbound = follow(library, &kept, input.max_depth, input.max_results).await?;
+        }
+        let (inbound, looked_at) = if input.include_inbound {
+            inbound(library, &kept, input.max_results, &mut notes).await?
+        } else {
+            (Vec::new(), 0)
+        };
+        let mut output = Output {
+            said: String::new(),
+            article_id: kept.id.clone(),
+            outbound,
+            inbound,
+            references: own.references.len(),
+            looked_at,
+            notes,
+        };
+        output.said = said(&kept, &output, &input);
+        Ok(only_read(output))
+    }
+}
+
+fn said(kept: &Kept, output: &Output, input: &Input) -> String {
+    let mut said = format!(
+        "# {}\n\n{}\n",
+        plain(&kept.article.title),
+        count(output.references as u64, "reference")
+    );
+    if !output.outbound.is_empty() {
+        let _ = writeln!(said, "\n{DATA_NOT_ORDERS}\n");
+    }
+    for it in &output.outbound {
+        let known = it.article_id.as_ref().map(|id| format!(" (`{id}`)"));
+        let by = (it.depth > 1).then(|| format!(" cited by `{}`", it.by));
+        let label = it.label.as_deref().unwrap_or("");
+        let _ = writeln!(
+            said,
+            "{}{}{}",
+            fenced(&[("reference", label)], &it.text),
+            known.unwrap_or_default(),
+            by.unwrap_or_default()
+        );
+    }
+    if input.include_inbound {
+        let many = match output.inbound.len() {
+            1 => "1 article of the collection cites it".to_owned(),
+            many => format!("{many} articles of the collection cite it"),
+        };
+        let _ = writeln!(said, "\n{many}");
+        for it in &output.inbound {
+            let title = plain(&it.title);
+            let _ = writeln!(said, "- **{title}** (`{}`), p. {}", it.article_id, it.page);
+        }
+    }
+    with_notes(said, &output.notes)
+}
+
+/// What an article cites, and what those of the collection among it cite, so many citations deep.
+async fn follow(
+    library: Library<'_>,
+    kept: &Kept,
+    depth: u32,
+    most: usize,
+) -> Result<Vec<Cited>, ToolError> {
+    let mut all: Vec<Cited> = Vec::new();
+    let mut seen = BTreeSet::from([kept.id.clone()]);
+    let mut from = vec![kept.id.clone()];
+    for depth in 1..=depth {
+        let mut next = Vec::new();
+        for id in from {
+            let outline = library.outline(&id).await?.unwrap_or_default();
+            for reference in outline.references {
+                if all.len() >= most {
+                    return Ok(all);
+                }
+                let cited = cited(library, reference, depth, &id).await?;
+                next.extend(
+                    cited
+                        .article_id
+                        .clone()
+                        .filter(|it| seen.insert(it.clone())),
+                );
+                all.push(cited);
+            }
+        }
+        from = next;
+    }
+    Ok(all)
+}
+
+async fn cited(
+    library: Library<'_>,
+    reference: deliberate_extract::Reference,
+    depth: u32,
+    by: &str,
+) -> Result<Cited, ToolError> {
+    let article = read(&reference.text);
+    let known = library.known(&article).await?;
+    Ok(Cited {
+        depth,
+        by: by.to_owned(),
+        label: reference.label,
+        page: reference.page,
+        title: Some(article.title.clone()).filter(|it| !it.is_empty()),
+        year: article.year(),
+        doi: article.doi.as_ref().map(ToString::to_string),
+        arxiv_id: article.arxiv_id.as_ref().map(ToString::to_string),
+        text: reference.text,
+        article_id: known.map(|it| it.kept.id),
+    })
+}
+
+/// Articles whose bibliographies name this one, the newest first.
+async fn inbound(
+    library: Library<'_>,
+    kept: &Kept,
+    most: usize,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Citing>, usize), ToolError> {
+    let filter = ItemFilter::with(ARTICLE, "has_text", "yes");
+    let wanted = Wanted::of(&kept.article);
+    let mut citing = Vec::new();
+    let mut looked_at = 0;
+    while looked_at < MOST_LOOKED_AT {
+        let page = Page {
+            offset: u32::try_from(looked_at).unwrap_or(u32::MAX),
+            limit: AT_ONCE,
+        };
+        let others = library.list(&filter, page).await?;
+        if others.is_empty() {
+            return Ok((citing, looked_at));
+        }
+        looked_at += others.len();
+        for other in others.into_iter().filter(|it| it.kept.id != kept.id) {
+            if citing.len() >= most {
+                return Ok((citing, looked_at));
+            }
+            let outline = library.outline(&other.kept.id).await?.unwrap_or_default();
+            if let Some(found) = outline.references.into_iter().find(|it| wanted.is(it)) {
+                citing.push(Citing {
+                    article_id: other.kept.id,
+                    title: other.kept.article.title,
+                    text: found.text,
+                    page: found.page,
+                });
+            }
+        }
+        // Nobody else is kept waiting while many are read.
+        tokio::task::yield_now().await;
+    }
+    notes.push(format!(
+        "Only the newest {looked_at} articles were looked at for citations."
+    ));
+    Ok((citing, looked_at))
+}
+
+/// How many articles are read at once.
+const AT_ONCE: u32 = 200;

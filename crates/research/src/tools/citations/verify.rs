@@ -1,0 +1,199 @@
+//! `verify_citation`.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use deliberate_citations::{read_any, read_reference};
+use deliberate_core::{Article, Author, Doi, PartialDate};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Lab,
+    cite::{Checked, check},
+    collect::Library,
+    sources::{NoticeKind, PaperId},
+    tools::shown::plain,
+};
+
+/// `verify_citation`.
+pub(crate) struct VerifyCitation(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// A reference as printed, a BibTeX entry, a DOI or arXiv id
+    #[schemars(length(min = 1, max = 10_000))]
+    citation: Option<String>,
+    /// Or an article of the collection
+    article_identifier: Option<String>,
+    /// Or its parts
+    title: Option<String>,
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    authors: Vec<String>,
+    year: Option<i32>,
+    doi: Option<String>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    #[serde(flatten)]
+    checked: Checked,
+}
+
+impl Tool for VerifyCitation {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "verify_citation",
+            title: "Verify citation",
+            description: "Whether a cited work exists, is described rightly, and was not retracted",
+            annotations: Annotations {
+                open_world: true,
+                ..Annotations::READS
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let given = given(input, call).await?;
+        call.progress(0.0, None, "asking sources");
+        let checked = check(&self.0, &given).await;
+        Ok(Outcome {
+            output: Output {
+                said: told(&checked),
+                checked,
+            },
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}
+
+async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
+    if let Some(name) = &input.article_identifier {
+        let more = input.citation.is_some()
+            || input.title.is_some()
+            || !input.authors.is_empty()
+            || input.year.is_some()
+            || input.doi.is_some();
+        if more {
+            let rule = "stands alone: give it, or the citation or its parts";
+            let issue = Issue::new("article_identifier", rule);
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        return Ok(Library(call.store()).find(name).await?.kept.article);
+    }
+    let mut article = input.citation.as_deref().map(read).unwrap_or_default();
+    if let Some(title) = input.title {
+        article.title = title;
+    }
+    if !input.authors.is_empty() {
+        article.authors = input.authors.iter().map(|it| Author::parse(it)).collect();
+    }
+    if let Some(year) = input.year {
+        let issue = || Issue::new("year", "must be a year from 1000 to 9999").given(&year.into());
+        let date = PartialDate::new(year, None, None);
+        article.date = Some(date.ok_or_else(|| ToolError::Invalid(vec![issue()]))?);
+    }
+    if let Some(doi) = &input.doi {
+        let issue = || Issue::new("doi", "is no DOI").given(&doi.as_str().into());
+        let doi = Doi::parse(doi).ok_or_else(|| ToolError::Invalid(vec![issue()]))?;
+        article.doi = Some(doi);
+    }
+    let named = !article.title.trim().is_empty()
+        || article.doi.is_some()
+        || article.arxiv_id.is_some()
+        || article.pmid.is_some()
+        || article.pmcid.is_some()
+        || article.s2_id.is_some()
+        || article.openalex_id.is_some();
+    if !named {
+        let issue = Issue::new("citation", "must hold at least a title or an identifier");
+        return Err(ToolError::Invalid(vec![issue]));
+    }
+    Ok(article)
+}
+
+/// An identifier, an entry of a bibliography, or a reference as it is printed.
+pub(crate) fn read(text: &str) -> Article {
+    let mut article = Article::default();
+    match PaperId::parse(text) {
+        Some(PaperId::Doi(doi)) => article.doi = Some(doi),
+        Some(PaperId::Arxiv(id)) => article.arxiv_id = Some(id),
+        Some(PaperId::Pubmed(id)) => article.pmid = Some(id),
+        Some(PaperId::Pmc(id)) => article.pmcid = Some(id),
+        Some(PaperId::SemanticScholar(id)) => article.s2_id = Some(id),
+        Some(PaperId::OpenAlex(id)) => article.openalex_id = Some(id),
+        None => {
+            let first = read_any(text).0.into_iter().next();
+            return first.map_or_else(|| read_reference(text), |it| it.article);
+        }
+    }
+    article
+}
+
+const fn notice_name(kind: NoticeKind) -> &'static str {
+    match kind {
+        NoticeKind::Retraction => "retraction",
+        NoticeKind::Withdrawal => "withdrawal",
+        NoticeKind::ExpressionOfConcern => "expression of concern",
+        NoticeKind::Correction => "correction",
+        NoticeKind::Other => "another notice",
+    }
+}
+
+/// A check, as it is read.
+pub(super) fn told(checked: &Checked) -> String {
+    let mut text = format!("**{}**", checked.status.said());
+    if checked.retracted {
+        text.push_str(" — **RETRACTED**");
+    }
+    text.push('\n');
+    if let Some(found) = &checked.found {
+        let _ = writeln!(text, "\nFound: {}", super::super::discovery::line(found));
+    }
+    for it in &checked.differences {
+        let _ = writeln!(
+            text,
+            "- {}: given {:?}, found {:?}",
+            it.field,
+            plain(&it.given),
+            plain(&it.found)
+        );
+    }
+    for notice in &checked.notices {
+        let date = notice.date.map(|it| format!(" {it}")).unwrap_or_default();
+        let doi = notice.doi.as_ref().map(|it| format!(", {it}"));
+        let _ = writeln!(
+            text,
+            "- {}{date} (says {}{})",
+            notice_name(notice.kind),
+            notice.source,
+            doi.unwrap_or_default()
+        );
+    }
+    for it in &checked.missing {
+        let _ = writeln!(
+            text,
+            "- {} is missing, which {} needs",
+            it.field, it.needed_for
+        );
+    }
+    for reason in &checked.reasons {
+        let _ = writeln!(text, "- {}", plain(reason));
+    }
+    text
+}

@@ -1,0 +1,127 @@
+//! `get_article_details`: all that is known of one article, found by exactly what it is called.
+
+use std::fmt::Write as _;
+
+use deliberate_core::{Article, cut_to_chars};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::shown::{ShownArticle, count, line, only_read, plain, reads};
+use crate::collect::{
+    KeptFile, Library, Text, Version,
+    fence::{DATA_NOT_ORDERS, fenced},
+};
+
+/// How much of the text is shown.
+const PREVIEW_CHARS: usize = 500;
+
+/// `get_article_details`.
+pub(crate) struct GetArticleDetails;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Id, DOI, arXiv id, citation key or whole title
+    #[schemars(length(min = 1, max = 1000))]
+    article_identifier: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    article_id: String,
+    summary: ShownArticle,
+    /// The whole record
+    record: Article,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<KeptFile>,
+    headings: usize,
+    figures_and_tables: usize,
+    references: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<String>,
+    added_at: String,
+}
+
+impl Tool for GetArticleDetails {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        reads(
+            "get_article_details",
+            "Article details",
+            "All that is known of one article.",
+        )
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let found = library.find(&input.article_identifier).await?;
+        let text = library.text(&found.kept.id).await?.unwrap_or_default();
+        let preview = text.pages.iter().find(|it| !it.trim().is_empty());
+        let preview = preview.map(|it| cut_to_chars(it, PREVIEW_CHARS));
+        let kept = &found.kept;
+        Ok(only_read(Output {
+            said: said(&found, &text, preview.as_deref()),
+            article_id: kept.id.clone(),
+            summary: ShownArticle::of(kept),
+            record: kept.article.clone(),
+            file: kept.file.clone(),
+            headings: text.outline.headings.len(),
+            figures_and_tables: text.outline.captions.len(),
+            references: text.outline.references.len(),
+            preview,
+            added_at: kept.added_at.to_string(),
+        }))
+    }
+}
+
+fn said(found: &Version, text: &Text, preview: Option<&str>) -> String {
+    let kept = &found.kept;
+    let article = &kept.article;
+    let mut said = format!("{}\n\n", line(kept));
+    let mut say = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|it| !it.is_empty()) {
+            let _ = writeln!(said, "- {name}: {value}");
+        }
+    };
+    say("id", Some(kept.id.clone()));
+    say("kind", Some(article.kind.as_str().to_owned()));
+    say("date", article.date.map(|it| it.to_string()));
+    say("DOI", article.doi.as_ref().map(ToString::to_string));
+    say("arXiv", article.arxiv_id.as_ref().map(ToString::to_string));
+    say("address", article.url.as_deref().map(plain));
+    say("cited", article.citation_count.map(|it| count(it, "time")));
+    say("tags", Some(kept.tags.join(", ")));
+    say("collections", Some(kept.collections.join(", ")));
+    say("file", kept.file.as_ref().map(|it| plain(&it.path)));
+    let outline = &text.outline;
+    let sizes = format!(
+        "{}, {}, {}, {}, {}",
+        count(kept.pages.into(), "page"),
+        count(kept.chars, "character"),
+        count(outline.headings.len() as u64, "heading"),
+        count(outline.captions.len() as u64, "caption"),
+        count(outline.references.len() as u64, "reference")
+    );
+    say(
+        "text",
+        Some(if kept.pages > 0 {
+            sizes
+        } else {
+            "none".to_owned()
+        }),
+    );
+    let warnings = kept.file.iter().flat_map(|it| &it.warnings);
+    say(
+        "warnings",
+        Some(warnings.map(|it| plain(it)).collect::<Vec<_>>().join("; ")),
+    );
+    let shown = article.summary.as_deref().or(preview);
+    if let Some(text) = shown {
+        let _ = write!(said, "\n{DATA_NOT_ORDERS}\n{}", fenced(&[], text));
+    }
+    said
+}

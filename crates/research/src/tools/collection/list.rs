@@ -1,0 +1,125 @@
+//! `list_articles`: the collection page by page, the newest first, each article once.
+
+use std::fmt::Write as _;
+
+use deliberate_store::{ItemFilter, KeyMatch, Page};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::shown::{ShownArticle, count, line, only_read, reads};
+use crate::collect::{ARTICLE, Library, kind_named, title_key};
+
+/// `list_articles`.
+pub(crate) struct ListArticles;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[serde(default = "usual")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: u32,
+    #[serde(default)]
+    offset: u32,
+    /// As preprint, book
+    filter_by_type: Option<String>,
+    /// In titles or authors
+    #[schemars(length(max = 300))]
+    search_term: Option<String>,
+}
+
+fn usual() -> u32 {
+    10
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    total: u64,
+    offset: u32,
+    articles: Vec<ShownArticle>,
+    /// Where the next page begins, if there is one
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u32>,
+}
+
+impl Tool for ListArticles {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        reads(
+            "list_articles",
+            "List articles",
+            "Page through the collection, newest first.",
+        )
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let filter = filter(&input, library).await?;
+        let total = call.store().count_items(&filter).await?;
+        let page = Page {
+            offset: input.offset,
+            limit: input.limit,
+        };
+        let found = library.list(&filter, page).await?;
+        let shown = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        let next = input.offset.saturating_add(shown);
+        let next_offset = (shown > 0 && u64::from(next) < total).then_some(next);
+        let mut said = match (total, found.is_empty()) {
+            (0, _) => "No article fits. search_papers finds papers, process_pdf and add_article \
+                       bring them into the collection."
+                .to_owned(),
+            (_, true) => format!("There are {} and no page there.", count(total, "article")),
+            _ => format!(
+                "{} in all, {} to {next}:\n",
+                count(total, "article"),
+                input.offset + 1
+            ),
+        };
+        for it in &found {
+            let _ = write!(said, "\n- {}", line(&it.kept));
+        }
+        if let Some(next) = next_offset {
+            let _ = write!(said, "\n\nMore with offset {next}.");
+        }
+        Ok(only_read(Output {
+            said,
+            total,
+            offset: input.offset,
+            articles: found.iter().map(|it| ShownArticle::of(&it.kept)).collect(),
+            next_offset,
+        }))
+    }
+}
+
+/// Titles that hold the term; authors, if no title does.
+async fn filter(input: &Input, library: Library<'_>) -> Result<ItemFilter, ToolError> {
+    let mut filter = ItemFilter::of(ARTICLE);
+    if let Some(kind) = input
+        .filter_by_type
+        .as_deref()
+        .filter(|it| !it.trim().is_empty())
+    {
+        filter.keys.push(KeyMatch::Any {
+            name: "kind".to_owned(),
+            values: vec![kind_named("filter_by_type", kind)?.as_str().to_owned()],
+        });
+    }
+    let term = title_key(input.search_term.as_deref().unwrap_or_default());
+    if term.is_empty() {
+        return Ok(filter);
+    }
+    let holds = |name: &str| KeyMatch::Holds {
+        name: name.to_owned(),
+        text: term.clone(),
+    };
+    let mut titles = filter.clone();
+    titles.keys.push(holds("title"));
+    if library.0.count_items(&titles).await? > 0 {
+        return Ok(titles);
+    }
+    filter.keys.push(holds("author"));
+    Ok(filter)
+}

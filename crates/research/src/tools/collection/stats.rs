@@ -1,0 +1,166 @@
+//! `collection_stats`: what there is, counted.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use deliberate_store::{ItemFilter, Page};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::shown::{count, only_read, reads};
+use crate::{
+    Lab,
+    collect::{ARTICLE, index_told},
+};
+
+/// `collection_stats`.
+pub(crate) struct CollectionStats(pub(crate) Arc<Lab>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    articles: u64,
+    with_text: u64,
+    by_type: BTreeMap<String, u64>,
+    by_category: BTreeMap<String, u64>,
+    by_year: BTreeMap<String, u64>,
+    /// The most frequent
+    tags: Vec<(String, u64)>,
+    collections: Vec<(String, u64)>,
+    index: IndexState,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct IndexState {
+    articles: u64,
+    passages: u64,
+    vectors: u64,
+    missing_vectors: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedder: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<usize>,
+    bytes: u64,
+    /// Whether it is being worked on
+    working: bool,
+    /// Of all articles, when all are put in anew
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percent: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+impl Tool for CollectionStats {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        reads(
+            "collection_stats",
+            "Collection statistics",
+            "Counts of the collection and the state of its index.",
+        )
+    }
+
+    async fn run(&self, _: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let store = call.store();
+        let articles = store.count_items(&ItemFilter::of(ARTICLE)).await?;
+        let with_text = ItemFilter::with(ARTICLE, "has_text", "yes");
+        let values =
+            async |name: &str, most| store.item_values(ARTICLE, name, Page::first(most)).await;
+        let mut by_year = BTreeMap::<String, u64>::new();
+        for (date, many) in values("date", Page::MOST).await? {
+            *by_year.entry(date.chars().take(4).collect()).or_default() += many;
+        }
+        let mut output = Output {
+            said: String::new(),
+            articles,
+            with_text: store.count_items(&with_text).await?,
+            by_type: values("kind", 50).await?.into_iter().collect(),
+            by_category: values("category", 50).await?.into_iter().collect(),
+            by_year,
+            tags: values("tag", 50).await?,
+            collections: values("collection", 100).await?,
+            index: self.index().await?,
+        };
+        output.said = said(&output);
+        Ok(only_read(output))
+    }
+}
+
+impl CollectionStats {
+    async fn index(&self) -> Result<IndexState, ToolError> {
+        let keeper = self.0.keeper();
+        let stats = keeper.stats().await.map_err(index_told)?;
+        let progress = keeper.progress();
+        Ok(IndexState {
+            articles: stats.documents,
+            passages: stats.passages,
+            vectors: stats.vectors,
+            missing_vectors: stats.missing_vectors,
+            embedder: stats.embedder,
+            dimensions: stats.dimensions,
+            bytes: stats.bytes,
+            working: progress.running,
+            percent: progress.percent().filter(|_| progress.running),
+            problem: progress.problem,
+        })
+    }
+}
+
+fn said(output: &Output) -> String {
+    let mut said = format!(
+        "{}, {} with a text.\n",
+        count(output.articles, "article"),
+        output.with_text
+    );
+    let listed = |values: &mut dyn Iterator<Item = (&String, &u64)>| {
+        let all: Vec<String> = values
+            .map(|(name, many)| format!("{name} {many}"))
+            .collect();
+        all.join(", ")
+    };
+    let pairs = |all: &[(String, u64)]| listed(&mut all.iter().map(|(name, many)| (name, many)));
+    for (name, values) in [
+        ("Types", listed(&mut output.by_type.iter())),
+        ("Categories", listed(&mut output.by_category.iter())),
+        ("Years", listed(&mut output.by_year.iter())),
+        ("Tags", pairs(&output.tags)),
+        ("Collections", pairs(&output.collections)),
+    ] {
+        if !values.is_empty() {
+            let _ = writeln!(said, "- {name}: {values}");
+        }
+    }
+    let index = &output.index;
+    let _ = write!(
+        said,
+        "- Index: {}, {}, {}{}",
+        count(index.articles, "article"),
+        count(index.passages, "passage"),
+        count(index.vectors, "vector"),
+        match (index.working, index.percent) {
+            (true, Some(percent)) => format!("; being made ({percent} %)"),
+            (true, None) => "; being brought in step".to_owned(),
+            _ => match output.articles.saturating_sub(index.articles) {
+                0 => String::new(),
+                left => format!("; {} still to come", count(left, "article")),
+            },
+        }
+    );
+    if index.missing_vectors > 0 {
+        let _ = write!(
+            said,
+            " ({} still to be made)",
+            count(index.missing_vectors, "vector")
+        );
+    }
+    if let Some(problem) = &index.problem {
+        let _ = write!(said, "\n- Problem: {problem}");
+    }
+    said
+}

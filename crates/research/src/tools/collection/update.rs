@@ -1,0 +1,279 @@
+//! `update_article_metadata`: fields and tags of one article.
+
+use deliberate_core::{ArxivId, Author, Doi, PartialDate, cut_to_chars};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::shown::{ShownArticle, about, line, told};
+use crate::collect::{Kept, Library, Version, tag_key};
+
+const TAG_CHARS: usize = 60;
+const MOST_TAGS: usize = 100;
+
+/// `update_article_metadata`.
+pub(crate) struct UpdateArticleMetadata;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[schemars(length(min = 1, max = 1000))]
+    article_identifier: String,
+    #[schemars(length(max = 50))]
+    add_tags: Option<Vec<String>>,
+    #[schemars(length(max = 50))]
+    remove_tags: Option<Vec<String>>,
+    /// Fields to set; empty clears
+    update_metadata: Option<Fields>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+struct Fields {
+    #[schemars(length(min = 1, max = 1000))]
+    title: Option<String>,
+    #[schemars(length(max = 1000))]
+    authors: Option<Vec<String>>,
+    #[serde(rename = "abstract")]
+    #[schemars(length(max = 20_000))]
+    summary: Option<String>,
+    #[schemars(length(max = 500))]
+    journal: Option<String>,
+    publication_date: Option<String>,
+    doi: Option<String>,
+    arxiv_id: Option<String>,
+    #[schemars(length(max = 2000))]
+    url: Option<String>,
+    citation_count: Option<u64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    article: ShownArticle,
+    /// What is another now, in words
+    changes: Vec<String>,
+}
+
+impl Tool for UpdateArticleMetadata {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        about(
+            "update_article_metadata",
+            "Update an article",
+            "Set fields and tags of an article.",
+            Annotations::MARKS,
+        )
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let library = Library(call.store());
+        let before = library.find(&input.article_identifier).await?;
+        let mut now = before.kept.clone();
+        set_tags(&mut now, &input)?;
+        if let Some(fields) = &input.update_metadata {
+            fields.set(&mut now)?;
+        }
+        check_ids(&now, library).await?;
+        let changes = differences(&before.kept, &now);
+        let version = Version {
+            kept: now,
+            version: before.version,
+        };
+        let said = if changes.is_empty() {
+            format!("Nothing changed: {}", line(&version.kept))
+        } else {
+            format!("{}\n\n- {}", line(&version.kept), changes.join("\n- "))
+        };
+        let put = (!changes.is_empty()).then(|| version.put(call.now()));
+        Ok(Outcome {
+            output: Output {
+                said,
+                article: ShownArticle::of(&version.kept),
+                changes,
+            },
+            changes: put.into_iter().collect(),
+            session: None,
+        })
+    }
+}
+
+fn set_tags(kept: &mut Kept, input: &Input) -> Result<(), ToolError> {
+    let remove: Vec<String> = input
+        .remove_tags
+        .iter()
+        .flatten()
+        .map(|it| tag_key(it))
+        .collect();
+    kept.tags.retain(|it| !remove.contains(it));
+    for tag in input.add_tags.iter().flatten().map(|it| tag_key(it)) {
+        let fits = !tag.is_empty() && tag.chars().count() <= TAG_CHARS;
+        if !fits || tag.chars().any(char::is_control) {
+            let rule = format!("must have 1 to {TAG_CHARS} characters each");
+            return Err(wrong("add_tags", rule, &tag));
+        }
+        if !kept.tags.contains(&tag) {
+            kept.tags.push(tag);
+        }
+    }
+    if kept.tags.len() > MOST_TAGS {
+        let rule = format!("would give it more than {MOST_TAGS} tags");
+        return Err(ToolError::Invalid(vec![Issue::new("add_tags", rule)]));
+    }
+    Ok(())
+}
+
+impl Fields {
+    fn set(&self, kept: &mut Kept) -> Result<(), ToolError> {
+        let article = &mut kept.article;
+        if let Some(title) = &self.title {
+            if title.trim().is_empty() {
+                return Err(wrong(
+                    "update_metadata.title",
+                    "must not be empty".to_owned(),
+                    title,
+                ));
+            }
+            article.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        if let Some(authors) = &self.authors {
+            let named = authors.iter().filter(|it| !it.trim().is_empty());
+            article.authors = named
+                .map(|it| Author::parse(&cut_to_chars(it, 200)))
+                .collect();
+        }
+        let text = |it: &String| Some(it.trim().to_owned()).filter(|it| !it.is_empty());
+        if let Some(summary) = &self.summary {
+            article.summary = text(summary);
+        }
+        if let Some(journal) = &self.journal {
+            article.venue = text(journal);
+        }
+        if let Some(date) = &self.publication_date {
+            let rule = "must be a date: 2024, 2024-05 or 2024-05-17";
+            article.date = parsed("publication_date", date, PartialDate::parse, rule)?;
+        }
+        if let Some(doi) = &self.doi {
+            article.doi = parsed("doi", doi, Doi::parse, "must be a DOI: 10.1000/182")?;
+        }
+        if let Some(id) = &self.arxiv_id {
+            let rule = "must be an arXiv id: 2301.00001";
+            article.arxiv_id = parsed("arxiv_id", id, ArxivId::parse, rule)?;
+        }
+        if let Some(url) = &self.url {
+            let rule = "must be an address that begins with http:// or https://";
+            article.url = parsed("url", url, web_address, rule)?;
+        }
+        if let Some(count) = self.citation_count {
+            article.citation_count = Some(count);
+        }
+        Ok(())
+    }
+}
+
+fn web_address(text: &str) -> Option<String> {
+    let url = url::Url::parse(text.trim()).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.to_string())
+}
+
+/// What a field is set to; nothing if it is cleared.
+fn parsed<T>(
+    field: &str,
+    given: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    rule: &str,
+) -> Result<Option<T>, ToolError> {
+    if given.trim().is_empty() {
+        return Ok(None);
+    }
+    match parse(given) {
+        Some(value) => Ok(Some(value)),
+        None => Err(wrong(
+            &format!("update_metadata.{field}"),
+            rule.to_owned(),
+            given,
+        )),
+    }
+}
+
+fn wrong(field: &str, rule: String, given: &str) -> ToolError {
+    ToolError::Invalid(vec![Issue::new(field, rule).given(&given.into())])
+}
+
+/// No two articles may have the same id.
+async fn check_ids(kept: &Kept, library: Library<'_>) -> Result<(), ToolError> {
+    let article = &kept.article;
+    let ids = [
+        (
+            "doi",
+            article.doi.as_ref().map(|it| it.as_str().to_lowercase()),
+        ),
+        (
+            "arxiv",
+            article
+                .arxiv_id
+                .as_ref()
+                .map(|it| it.as_str().to_lowercase()),
+        ),
+    ];
+    for (name, value) in ids {
+        let Some(value) = value else { continue };
+        let other = library.by_key(name, &value).await?;
+        if let Some(other) = other.filter(|it| it.kept.id != kept.id) {
+            return Err(told(
+                "AlreadyTaken",
+                format!(
+                    "{value} is the {name} id of another article: {}",
+                    line(&other.kept)
+                ),
+                "Delete one of the two, or give another id.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn differences(before: &Kept, now: &Kept) -> Vec<String> {
+    let mut all = Vec::new();
+    let (old, new) = (&before.article, &now.article);
+    let names = |it: &deliberate_core::Article| {
+        it.authors
+            .iter()
+            .map(Author::full_name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let date = |it: &deliberate_core::Article| it.date.map(|it| it.to_string());
+    let mut differ = |name: &str, was: Option<String>, is: Option<String>| {
+        if was != is {
+            let is = is
+                .filter(|it| !it.is_empty())
+                .map(|it| cut_to_chars(&it, 200));
+            all.push(is.map_or(format!("{name} cleared"), |it| format!("{name}: {it}")));
+        }
+    };
+    differ("title", Some(old.title.clone()), Some(new.title.clone()));
+    differ("authors", Some(names(old)), Some(names(new)));
+    differ("abstract", old.summary.clone(), new.summary.clone());
+    differ("journal", old.venue.clone(), new.venue.clone());
+    differ("date", date(old), date(new));
+    differ(
+        "doi",
+        old.doi.clone().map(String::from),
+        new.doi.clone().map(String::from),
+    );
+    let arxiv = |it: &deliberate_core::Article| it.arxiv_id.clone().map(String::from);
+    differ("arXiv id", arxiv(old), arxiv(new));
+    differ("url", old.url.clone(), new.url.clone());
+    let cited = |it: &deliberate_core::Article| it.citation_count.map(|it| it.to_string());
+    differ("citations", cited(old), cited(new));
+    differ(
+        "tags",
+        Some(before.tags.join(", ")),
+        Some(now.tags.join(", ")),
+    );
+    all
+}

@@ -1,0 +1,308 @@
+//! `update_research_question` and `delete_research_question`.
+
+use std::sync::Arc;
+
+use deliberate_core::Change;
+use deliberate_store::Page;
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    create_question::{DateRange, check, taken, tidy},
+    default_user,
+    look_at_questions::Shown,
+};
+use crate::{
+    Lab,
+    discover::{Frequency, MATCH, Match, QUESTION, Question, QuestionVersion, Questions},
+};
+
+/// `update_research_question`.
+pub(crate) struct UpdateResearchQuestion(pub(super) Arc<Lab>);
+
+/// `delete_research_question`.
+pub(crate) struct DeleteResearchQuestion;
+
+/// What changing is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateInput {
+    question_id: String,
+    #[serde(default = "default_user")]
+    user_id: String,
+    #[schemars(length(min = 1, max = 255))]
+    name: Option<String>,
+    #[schemars(length(max = 4000))]
+    description: Option<String>,
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    keywords: Option<Vec<String>>,
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    topics: Option<Vec<String>>,
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    authors: Option<Vec<String>>,
+    #[schemars(length(min = 1, max = 20), inner(length(max = 100)))]
+    selected_sources: Option<Vec<String>>,
+    schedule_frequency: Option<Frequency>,
+    #[schemars(length(max = 20))]
+    schedule_time: Option<String>,
+    #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
+    schedule_days_of_week: Option<Vec<u8>>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    min_relevance_score: Option<f64>,
+    auto_download_enabled: Option<bool>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    auto_download_min_score: Option<f64>,
+    #[schemars(range(min = 1, max = 500))]
+    max_articles_per_run: Option<u32>,
+    is_active: Option<bool>,
+    publication_date_range: Option<DateRange>,
+}
+
+/// What changing answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct UpdateOutput {
+    said: String,
+    /// What changed
+    changed: Vec<String>,
+    /// The question
+    question: Shown,
+}
+
+impl Tool for UpdateResearchQuestion {
+    type Input = UpdateInput;
+    type Output = UpdateOutput;
+
+    fn about(&self) -> About {
+        About {
+            name: "update_research_question",
+            title: "Update research question",
+            description: "Change a saved question: only what is given",
+            annotations: Annotations::MARKS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(
+        &self,
+        input: UpdateInput,
+        call: &Call,
+    ) -> Result<Outcome<UpdateOutput>, ToolError> {
+        let questions = Questions(call.store());
+        let version = questions.get(&input.question_id, &input.user_id).await?;
+        let before = version.question.clone();
+        let (mut question, changed) = changed(before.clone(), input)?;
+        if changed.is_empty() {
+            let issue = Issue::new("arguments", "must hold at least one field to change");
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        check(&self.0, &question)?;
+        if question.name.to_lowercase() != before.name.to_lowercase() {
+            taken(call, &question).await?;
+        }
+        // One that is due stays due, unless it is due at another time now.
+        if question.schedule != before.schedule || question.active != before.active {
+            question.plan(call.now());
+        }
+        question.asked_so = before.asked_so && asks_the_same(&question, &before);
+        let shown = Shown::of(&question);
+        let version = QuestionVersion {
+            question,
+            ..version
+        };
+        Ok(Outcome {
+            output: UpdateOutput {
+                said: format!("Changed: {}.\n\n{}", changed.join(", "), shown.said()),
+                changed: changed.into_iter().map(str::to_owned).collect(),
+                question: shown,
+            },
+            changes: vec![version.put(call.now())],
+            session: None,
+        })
+    }
+}
+
+/// Whether sources would be asked the same.
+fn asks_the_same(one: &Question, other: &Question) -> bool {
+    let asked = |it: &Question| {
+        (
+            it.keywords.clone(),
+            it.topics.clone(),
+            it.sources.clone(),
+            (it.from, it.to),
+        )
+    };
+    asked(one) == asked(other)
+}
+
+/// The question with what is given, and the names of that.
+fn changed(
+    mut question: Question,
+    input: UpdateInput,
+) -> Result<(Question, Vec<&'static str>), ToolError> {
+    let mut names = Vec::new();
+    macro_rules! set {
+        ($($field:ident => $($place:ident).+),* $(,)?) => {$(
+            if let Some(value) = input.$field {
+                question.$($place).+ = value;
+                names.push(stringify!($field));
+            }
+        )*};
+    }
+    let downloads = input.auto_download_enabled;
+    let from = input.auto_download_min_score;
+    let range = input.publication_date_range;
+    set! {
+        name => name,
+        description => description,
+        keywords => keywords,
+        topics => topics,
+        authors => authors,
+        selected_sources => sources,
+        schedule_frequency => schedule.frequency,
+        schedule_time => schedule.time,
+        schedule_days_of_week => schedule.days_of_week,
+        min_relevance_score => min_relevance,
+        max_articles_per_run => max_articles,
+        is_active => active,
+    }
+    if let Some(on) = downloads {
+        question.download_from = on.then(|| question.download_from.unwrap_or(0.7));
+        names.push("auto_download_enabled");
+    }
+    if let Some(from) = from {
+        if question.download_from.is_none() {
+            let rule = "is of use only with auto_download_enabled; set that, too";
+            let issue = Issue::new("auto_download_min_score", rule);
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        question.download_from = Some(from);
+        names.push("auto_download_min_score");
+    }
+    if let Some(range) = range {
+        (question.from, question.to) = (range.start, range.end);
+        names.push("publication_date_range");
+    }
+    let name = question.name.trim().to_owned();
+    question.name = name;
+    for list in [
+        &mut question.keywords,
+        &mut question.topics,
+        &mut question.authors,
+    ] {
+        *list = tidy(std::mem::take(list));
+    }
+    Ok((question, names))
+}
+
+/// What deleting is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeleteInput {
+    question_id: String,
+    #[serde(default = "default_user")]
+    user_id: String,
+    /// Forget it and its matches, rather than stop asking it
+    #[serde(default)]
+    hard_delete: bool,
+}
+
+/// What deleting answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DeleteOutput {
+    said: String,
+    question_id: String,
+    /// Whether it is gone; otherwise it is no longer asked
+    deleted: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    next: Option<Value>,
+}
+
+impl Tool for DeleteResearchQuestion {
+    type Input = DeleteInput;
+    type Output = DeleteOutput;
+
+    fn about(&self) -> About {
+        About {
+            name: "delete_research_question",
+            title: "Delete research question",
+            description: "Stop asking a saved question, or delete it with hard_delete",
+            annotations: Annotations {
+                destructive: true,
+                ..Annotations::ADDS
+            },
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(
+        &self,
+        input: DeleteInput,
+        call: &Call,
+    ) -> Result<Outcome<DeleteOutput>, ToolError> {
+        let questions = Questions(call.store());
+        let mut version = questions.get(&input.question_id, &input.user_id).await?;
+        let name = version.question.name.clone();
+        let mut next = None;
+        let (said, changes) = if input.hard_delete {
+            let said =
+                format!("The question {name:?} and its matches are deleted; its papers stay.");
+            let (changes, ends) = removal(call, &version).await?;
+            next = (!ends).then(|| {
+                json!({
+                    "question_id": input.question_id,
+                    "user_id": input.user_id,
+                    "hard_delete": true,
+                })
+            });
+            (said, changes)
+        } else {
+            version.question.active = false;
+            let said = format!("The question {name:?} is no longer asked; hard_delete deletes it.");
+            (said, vec![version.put(call.now())])
+        };
+        Ok(Outcome {
+            output: DeleteOutput {
+                said,
+                question_id: version.question.id,
+                deleted: input.hard_delete,
+                next,
+            },
+            changes,
+            session: None,
+        })
+    }
+
+    fn goes_on(&self, output: &DeleteOutput) -> Option<Value> {
+        output.next.clone()
+    }
+}
+
+/// What deletes a question and its matches, and whether that is all of them: many go in several
+/// goes. It is not asked meanwhile.
+pub(super) async fn removal(
+    call: &Call,
+    version: &QuestionVersion,
+) -> Result<(Vec<Change>, bool), ToolError> {
+    let question = &version.question;
+    let gone = |kind: &str, id: String| Change::DropItem {
+        kind: kind.to_owned(),
+        id,
+        at: call.now(),
+    };
+    let matches = Match::ids(call.store(), &question.id, Page::first(Page::MOST)).await?;
+    let ends = matches.len() < Page::MOST as usize;
+    let mut changes: Vec<Change> = matches.into_iter().map(|id| gone(MATCH, id)).collect();
+    if ends {
+        changes.push(gone(QUESTION, question.id.clone()));
+    } else if question.active {
+        let mut resting = version.clone();
+        resting.question.active = false;
+        changes.push(resting.put(call.now()));
+    }
+    Ok((changes, ends))
+}

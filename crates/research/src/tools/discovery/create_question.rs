@@ -1,0 +1,237 @@
+//! `create_research_question`.
+
+use std::{cmp::Ordering, sync::Arc};
+
+use deliberate_core::PartialDate;
+use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{default_user, look_at_questions::Shown};
+use crate::{
+    Lab,
+    discover::{Frequency, Question, QuestionVersion, Questions, Schedule, chosen, compared},
+};
+
+/// `create_research_question`.
+pub(crate) struct CreateResearchQuestion(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[serde(default = "default_user")]
+    #[schemars(length(max = 100))]
+    user_id: String,
+    #[schemars(length(min = 1, max = 255))]
+    name: String,
+    #[serde(default)]
+    #[schemars(length(max = 4000))]
+    description: String,
+    #[serde(default)]
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    keywords: Vec<String>,
+    #[serde(default)]
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    topics: Vec<String>,
+    /// Preferred authors
+    #[serde(default)]
+    #[schemars(length(max = 50), inner(length(max = 200)))]
+    authors: Vec<String>,
+    /// `*` is all
+    #[serde(default = "all")]
+    #[schemars(length(min = 1, max = 20), inner(length(max = 100)))]
+    selected_sources: Vec<String>,
+    #[serde(default)]
+    schedule_frequency: Frequency,
+    #[serde(default = "at_three")]
+    #[schemars(length(max = 20))]
+    schedule_time: String,
+    /// 1 is Monday
+    #[serde(default)]
+    #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
+    schedule_days_of_week: Vec<u8>,
+    #[serde(default = "seven_tenths")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    min_relevance_score: f64,
+    #[serde(default = "fifty")]
+    #[schemars(range(min = 1, max = 500))]
+    max_articles_per_run: u32,
+    /// Fetch and read open PDFs
+    #[serde(default)]
+    auto_download_enabled: bool,
+    #[serde(default = "seven_tenths")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    auto_download_min_score: f64,
+    publication_date_range: Option<DateRange>,
+}
+
+/// From when to when.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct DateRange {
+    pub(super) start: Option<PartialDate>,
+    pub(super) end: Option<PartialDate>,
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+fn at_three() -> String {
+    "03:00".to_owned()
+}
+
+fn seven_tenths() -> f64 {
+    0.7
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    /// The question
+    question: Shown,
+}
+
+impl Tool for CreateResearchQuestion {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "create_research_question",
+            title: "Create research question",
+            description: "Save a search that is run on a schedule; new papers that fit are kept",
+            annotations: Annotations::ADDS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let now = call.now();
+        let range = input.publication_date_range;
+        let mut question = Question {
+            id: call.fresh(),
+            user: input.user_id,
+            name: input.name.trim().to_owned(),
+            description: input.description,
+            keywords: tidy(input.keywords),
+            topics: tidy(input.topics),
+            authors: tidy(input.authors),
+            categories: Vec::new(),
+            sources: input.selected_sources,
+            schedule: Schedule {
+                frequency: input.schedule_frequency,
+                time: input.schedule_time,
+                days_of_week: input.schedule_days_of_week,
+            },
+            min_relevance: input.min_relevance_score,
+            max_articles: input.max_articles_per_run,
+            download_from: input
+                .auto_download_enabled
+                .then_some(input.auto_download_min_score),
+            from: range.and_then(|it| it.start),
+            to: range.and_then(|it| it.end),
+            active: true,
+            is_source: false,
+            asked_so: false,
+            created_at: now,
+            last_run: None,
+            next_run: None,
+        };
+        check(&self.0, &question)?;
+        taken(call, &question).await?;
+        question.plan(now);
+        let shown = Shown::of(&question);
+        let version = QuestionVersion {
+            question,
+            version: 0,
+        };
+        Ok(Outcome {
+            output: Output {
+                said: format!("The question is saved.\n\n{}", shown.said()),
+                question: shown,
+            },
+            changes: vec![version.put(now)],
+            session: None,
+        })
+    }
+}
+
+/// Each once, without those that say nothing.
+pub(super) fn tidy(list: Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for it in list {
+        let words = it.split_whitespace().collect::<Vec<_>>().join(" ");
+        let known = all
+            .iter()
+            .any(|it| it.to_lowercase() == words.to_lowercase());
+        if !words.is_empty() && !known {
+            all.push(words);
+        }
+    }
+    all
+}
+
+/// What is wrong with a name, if anything is.
+pub(super) fn wrong_name(name: &str) -> Option<Issue> {
+    if name.trim().is_empty() {
+        return Some(Issue::new("name", "must not be empty"));
+    }
+    let rule = "must be on one line, without control characters";
+    name.chars()
+        .any(char::is_control)
+        .then(|| Issue::new("name", rule))
+}
+
+/// What no schema can say.
+pub(super) fn check(lab: &Lab, question: &Question) -> Result<(), ToolError> {
+    let mut issues = Vec::new();
+    issues.extend(wrong_name(&question.name));
+    if question.keywords.is_empty() && question.topics.is_empty() {
+        issues.push(Issue::new(
+            "keywords",
+            "must hold at least one, or `topics` must",
+        ));
+    }
+    if Schedule::time_of_day(&question.schedule.time).is_none() {
+        let rule = "must be a time of day, such as 03:00";
+        issues
+            .push(Issue::new("schedule_time", rule).given(&question.schedule.time.as_str().into()));
+    }
+    if let (Some(from), Some(to)) = (question.from, question.to)
+        && compared(from, to) == Ordering::Greater
+    {
+        issues.push(Issue::new(
+            "publication_date_range",
+            "must not end before it begins",
+        ));
+    }
+    if issues.is_empty() {
+        chosen(lab, &question.sources)?;
+        return Ok(());
+    }
+    Err(ToolError::Invalid(issues))
+}
+
+/// A name that another question of the user has.
+pub(super) async fn taken(call: &Call, question: &Question) -> Result<(), ToolError> {
+    let questions = Questions(call.store());
+    if questions
+        .has(&question.user, &question.name, question.is_source)
+        .await?
+    {
+        let rule = "is the name of another one, which may be inactive; choose another, or change \
+                    that one";
+        let issue = Issue::new("name", rule).given(&question.name.as_str().into());
+        return Err(ToolError::Invalid(vec![issue]));
+    }
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! `run_discovery_for_question`.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use deliberate_core::Timestamp;
+use deliberate_toolkit::{About, Annotations, Call, LEG, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{default_user, look_at_questions::told};
+use crate::{
+    Lab,
+    discover::{Match, NOT_RUN, Question, Questions, RunRecord, Wish, run, search::SourceReport},
+    tools::shown::plain,
+};
+
+/// `run_discovery_for_question`.
+pub(crate) struct RunDiscoveryForQuestion(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    question_id: String,
+    #[serde(default = "default_user")]
+    user_id: String,
+    #[schemars(range(min = 1, max = 500))]
+    max_articles: Option<u32>,
+    /// Although it is inactive or ran a moment ago, and all papers, not only new ones
+    #[serde(default)]
+    force_run: bool,
+    /// How far fetching has come.
+    #[serde(default, rename = "_leg")]
+    #[schemars(skip)]
+    leg: Option<Leg>,
+}
+
+/// How far fetching has come.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Leg {
+    /// Articles that are left to fetch.
+    left: Vec<String>,
+    /// What came of those before.
+    downloads: Vec<String>,
+    /// How the sources answered.
+    sources: Vec<SourceReport>,
+    /// The articles that fit.
+    fitting: Vec<String>,
+    record: RunRecord,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    question_id: String,
+    /// What the run came to
+    run: RunRecord,
+    /// How each source answered
+    sources: Vec<SourceReport>,
+    /// Papers that fit, the most relevant first
+    matches: Vec<Match>,
+    /// What came of fetching PDFs
+    downloads: Vec<String>,
+    #[serde(skip)]
+    next: Option<Value>,
+}
+
+/// Who asks again so soon wants to hear that it just ran.
+const JUST_NOW_MICROS: i64 = 10 * 60 * 1_000_000;
+
+impl Tool for RunDiscoveryForQuestion {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "run_discovery_for_question",
+            title: "Run discovery for question",
+            description: "Run a saved question now: ask its sources, score what is new, keep what \
+                 fits",
+            annotations: Annotations {
+                open_world: true,
+                ..Annotations::ADDS
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let version = Questions(call.store())
+            .get(&input.question_id, &input.user_id)
+            .await?;
+        if let Some(leg) = input.leg {
+            return fetch(call, &version.question, leg).await;
+        }
+        if !input.force_run {
+            may_run(&version.question, call.now())?;
+        }
+        let wish = Wish {
+            max_articles: input.max_articles,
+            all: input.force_run,
+        };
+        let ran = run(&self.0, call, &version, wish).await?;
+        let next = (!ran.to_fetch.is_empty()).then(|| {
+            let leg = Leg {
+                left: ran.to_fetch,
+                downloads: Vec::new(),
+                sources: ran.reports.clone(),
+                fitting: ran.matches.iter().map(|it| it.article_id.clone()).collect(),
+                record: ran.record.clone(),
+            };
+            goes_on_with(&version.question, &leg)
+        });
+        let output = Output {
+            said: String::new(),
+            question_id: version.question.id.clone(),
+            run: ran.record,
+            sources: ran.reports,
+            matches: ran.matches,
+            downloads: Vec::new(),
+            next,
+        };
+        Ok(Outcome {
+            output: output.told_of(&version.question),
+            changes: ran.changes,
+            session: None,
+        })
+    }
+
+    fn goes_on(&self, output: &Output) -> Option<Value> {
+        output.next.clone()
+    }
+}
+
+fn may_run(question: &Question, now: Timestamp) -> Result<(), ToolError> {
+    let told = |message: String| ToolError::Told {
+        code: NOT_RUN.to_owned(),
+        message,
+        hint: Some("Call again with force_run to run it all the same.".to_owned()),
+    };
+    if !question.active {
+        return Err(told(format!(
+            "the question {:?} is not active",
+            question.name
+        )));
+    }
+    let last = question
+        .last_run
+        .as_ref()
+        .and_then(|it| Timestamp::parse(&it.at));
+    if last.is_some_and(|at| now.as_micros() - at.as_micros() < JUST_NOW_MICROS) {
+        return Err(told(format!(
+            "the question {:?} ran less than ten minutes ago",
+            question.name
+        )));
+    }
+    Ok(())
+}
+
+fn goes_on_with(question: &Question, leg: &Leg) -> Value {
+    json!({ "question_id": question.id, "user_id": question.user, LEG: leg })
+}
+
+impl Output {
+    /// With all of it in words.
+    fn told_of(self, question: &Question) -> Self {
+        let sources: Vec<String> = self.sources.iter().map(SourceReport::said).collect();
+        let mut said = format!(
+            "# {}\n\n{}\n\nSources: {}\n{}",
+            question.name,
+            self.run.said(),
+            sources.join("; "),
+            told(&self.matches, u64::from(self.run.matched))
+        );
+        if !self.downloads.is_empty() {
+            said.push_str("\n### Open PDFs\n\n");
+            for line in &self.downloads {
+                let _ = writeln!(said, "- {}", plain(line));
+            }
+        }
+        Self { said, ..self }
+    }
+}
+
+/// Fetches the PDF of the next article, and goes on with the others. What was found is kept by now.
+async fn fetch(
+    call: &Call,
+    question: &Question,
+    mut leg: Leg,
+) -> Result<Outcome<Output>, ToolError> {
+    let mut changes = Vec::new();
+    if !leg.left.is_empty() {
+        let id = leg.left.remove(0);
+        let (done, all) = (
+            leg.downloads.len(),
+            leg.downloads.len() + leg.left.len() + 1,
+        );
+        let what = format!("fetching PDF {} of {all}", done + 1);
+        call.progress(2.0 + done as f64 / all as f64, Some(3.0), &what);
+        let arguments = json!({ "identifiers": [id], "download": true });
+        match call.run_tool("fetch", "add_article", arguments).await {
+            Ok(outcome) => {
+                changes = outcome.changes;
+                leg.downloads.push(came_of(&id, &outcome.output));
+            }
+            Err(error @ (ToolError::Cancelled | ToolError::Store(_))) => return Err(error),
+            Err(error) => leg.downloads.push(format!("{id}: {error}")),
+        }
+    }
+    let next = (!leg.left.is_empty()).then(|| goes_on_with(question, &leg));
+    let mut matches = Vec::new();
+    if next.is_none() {
+        for article in &leg.fitting {
+            let kept = Match::kept(call.store(), &question.id, article).await?;
+            matches.extend(kept.map(|it| it.found));
+        }
+    }
+    let output = Output {
+        said: String::new(),
+        question_id: question.id.clone(),
+        run: leg.record,
+        sources: leg.sources,
+        matches,
+        downloads: leg.downloads,
+        next,
+    };
+    Ok(Outcome {
+        output: output.told_of(question),
+        changes,
+        session: None,
+    })
+}
+
+/// What came of fetching one, in a line: read, or why not.
+fn came_of(id: &str, output: &Value) -> String {
+    let result = output.pointer("/results/0");
+    let text = |name: &str| result?.get(name)?.as_str();
+    let notes = result.and_then(|it| it.get("notes")?.as_array());
+    let notes = notes.into_iter().flatten().filter_map(Value::as_str);
+    let why = notes
+        .filter(|it| it.starts_with("Without its text"))
+        .chain(text("outcome").filter(|it| *it == "failed"))
+        .next();
+    let name = text("title").unwrap_or(id);
+    format!("{name}: {}", why.unwrap_or("read"))
+}

@@ -1,0 +1,164 @@
+//! `run_discovery`: saved sources, one a leg, so that one that fails takes no other with it.
+
+use std::sync::Arc;
+
+use deliberate_toolkit::{About, Annotations, Call, LEG, Limits, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    Lab,
+    discover::{Questions, RunRecord, SOURCE_USER, Wish, run},
+};
+
+/// `run_discovery`.
+pub(crate) struct RunDiscovery(pub(super) Arc<Lab>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunInput {
+    /// All active ones without it
+    source_name: Option<String>,
+    #[schemars(range(min = 1, max = 500))]
+    max_articles: Option<u32>,
+    /// Also those that are inactive
+    #[serde(default)]
+    force_run: bool,
+    /// How far it has come.
+    #[serde(default, rename = "_leg")]
+    #[schemars(skip)]
+    leg: Leg,
+}
+
+/// How far a run of all has come.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Leg {
+    /// Those that are left.
+    left: Vec<String>,
+    /// What came of those before.
+    done: Vec<SourceRun>,
+}
+
+/// What came of one.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SourceRun {
+    name: String,
+    /// The run; absent if it failed
+    run: Option<RunRecord>,
+    problem: Option<String>,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunOutput {
+    said: String,
+    /// What came of each
+    runs: Vec<SourceRun>,
+    #[serde(skip)]
+    next: Option<Value>,
+}
+
+impl Tool for RunDiscovery {
+    type Input = RunInput;
+    type Output = RunOutput;
+
+    fn about(&self) -> About {
+        About {
+            name: "run_discovery",
+            title: "Run discovery",
+            description: "Run one saved source now, or all that are active",
+            annotations: Annotations {
+                open_world: true,
+                ..Annotations::ADDS
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, input: RunInput, call: &Call) -> Result<Outcome<RunOutput>, ToolError> {
+        let questions = Questions(call.store());
+        let alone = input.source_name.is_some();
+        let mut left = match (input.leg.left.is_empty(), &input.source_name) {
+            (false, _) => input.leg.left.clone(),
+            (true, Some(name)) => vec![name.clone()],
+            (true, None) => {
+                let all = questions.of(SOURCE_USER, true, !input.force_run).await?;
+                all.into_iter().map(|it| it.question.name).collect()
+            }
+        };
+        let mut runs = input.leg.done.clone();
+        let mut changes = Vec::new();
+        if !left.is_empty() {
+            let name = left.remove(0);
+            let wish = Wish {
+                max_articles: input.max_articles,
+                all: input.force_run,
+            };
+            let outcome = async {
+                let version = questions.source(&name).await?;
+                run(&self.0, call, &version, wish).await
+            };
+            match outcome.await {
+                Ok(ran) => {
+                    changes = ran.changes;
+                    runs.push(SourceRun {
+                        name,
+                        run: Some(ran.record),
+                        problem: None,
+                    });
+                }
+                Err(error) if alone => return Err(error),
+                Err(error @ (ToolError::Cancelled | ToolError::Think(_) | ToolError::Store(_))) => {
+                    return Err(error);
+                }
+                Err(error) => runs.push(SourceRun {
+                    name,
+                    run: None,
+                    problem: Some(error.to_string()),
+                }),
+            }
+        }
+        let next = (!left.is_empty()).then(|| {
+            let leg = Leg {
+                left,
+                done: runs.clone(),
+            };
+            match input.max_articles {
+                Some(most) => json!({ "max_articles": most, LEG: leg }),
+                None => json!({ LEG: leg }),
+            }
+        });
+        Ok(Outcome {
+            output: RunOutput {
+                said: told(&runs),
+                runs,
+                next,
+            },
+            changes,
+            session: None,
+        })
+    }
+
+    fn goes_on(&self, output: &RunOutput) -> Option<Value> {
+        output.next.clone()
+    }
+}
+
+fn told(runs: &[SourceRun]) -> String {
+    if runs.is_empty() {
+        return "There is no active saved source. create_arxiv_source and its kind save one."
+            .to_owned();
+    }
+    let line = |it: &SourceRun| match (&it.run, &it.problem) {
+        (Some(run), _) => format!("- **{}**: {}\n", it.name, run.said()),
+        (None, problem) => format!(
+            "- **{}**: failed: {}\n",
+            it.name,
+            problem.as_deref().unwrap_or("")
+        ),
+    };
+    runs.iter().map(line).collect()
+}

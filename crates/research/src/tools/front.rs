@@ -1,0 +1,137 @@
+//! The one tool through which all others of research can be called, for clients that are shown no
+//! others: it says what there is, and calling it with a tool's name is calling that tool.
+
+use deliberate_toolkit::{
+    About, Annotations, Call, Limits, Outcome, Tool, ToolError, answer_schema,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What there is to call: name, what it is for, and what makes the schema of its arguments. That is
+/// made when it is asked for, because making all of them would be felt at the start.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    name: &'static str,
+    description: &'static str,
+    arguments: fn() -> Value,
+}
+
+impl Known {
+    pub(crate) fn of<T: Tool>(tool: &T) -> Self {
+        let about = tool.about();
+        Self {
+            name: about.name,
+            description: about.description,
+            arguments: arguments_of::<T>,
+        }
+    }
+}
+
+fn arguments_of<T: Tool>() -> Value {
+    answer_schema::<T::Input>()
+}
+
+/// `research`.
+pub(crate) struct Research(pub(crate) Vec<Known>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// help with `arguments.tool` tells its arguments
+    #[serde(default = "help")]
+    #[expect(
+        dead_code,
+        reason = "read by `stands_for`, before the call is this tool's"
+    )]
+    tool: String,
+    #[serde(default)]
+    arguments: serde_json::Map<String, Value>,
+}
+
+fn help() -> String {
+    HELP.to_owned()
+}
+
+const HELP: &str = "help";
+
+/// What there is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+}
+
+impl Tool for Research {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        About {
+            name: "research",
+            title: "Research",
+            description: "Find, read, question and cite papers: search_papers, process_pdf, \
+                 search_articles, answer_research_question… (help lists all)",
+            // It stands for all of them, those that delete and those that ask the net among them.
+            annotations: Annotations {
+                destructive: true,
+                open_world: true,
+                ..Annotations::ADDS
+            },
+            thinks: true,
+            limits: Limits::default(),
+        }
+    }
+
+    fn front_of(&self) -> Vec<&'static str> {
+        self.0.iter().map(|it| it.name).collect()
+    }
+
+    fn stands_for(&self, arguments: &Value) -> Option<(String, Value)> {
+        let name = arguments.get("tool")?.as_str()?;
+        if name == HELP || name == self.about().name {
+            return None;
+        }
+        let given = arguments.get("arguments").cloned();
+        Some((name.to_owned(), given.unwrap_or_else(|| json!({}))))
+    }
+
+    async fn run(&self, input: Input, _call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let asked = input.arguments.get("tool").and_then(Value::as_str);
+        let said = match asked {
+            Some(name) => self.one(name)?,
+            None => self.all(),
+        };
+        Ok(Outcome {
+            output: Output { said },
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}
+
+impl Research {
+    fn all(&self) -> String {
+        let line = |it: &Known| format!("- `{}`: {}\n", it.name, it.description);
+        let lines: String = self.0.iter().map(line).collect();
+        format!(
+            "# Research tools\n\nCall them by name with `tool` and `arguments`; \
+             `{{\"tool\": \"help\", \"arguments\": {{\"tool\": NAME}}}}` tells the arguments of one.\n\n{lines}"
+        )
+    }
+
+    fn one(&self, name: &str) -> Result<String, ToolError> {
+        let Some(known) = self.0.iter().find(|it| it.name == name) else {
+            let names = self.0.iter().map(|it| it.name);
+            return Err(ToolError::UnknownTool {
+                name: deliberate_core::cut_to_chars(name, 80),
+                nearest: deliberate_core::nearest(name, names),
+            });
+        };
+        let schema = serde_json::to_string_pretty(&(known.arguments)()).unwrap_or_default();
+        Ok(format!(
+            "# {name}\n\n{}\n\nArguments:\n```json\n{schema}\n```\n",
+            known.description
+        ))
+    }
+}

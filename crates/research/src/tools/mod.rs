@@ -1,0 +1,95 @@
+//! What clients call: one file a tool, in folders by what they are for.
+//!
+//! There are more tools than a client should have to list. Those that most work needs are listed
+//! with the set `research`; all of them are called by their names, or through the one tool
+//! `research`, which is what the set `research_compact` lists.
+
+mod analysis;
+pub mod answers;
+mod citations;
+mod collection;
+mod discovery;
+mod front;
+mod processing;
+mod reading;
+mod retrieval;
+mod shown;
+
+use std::sync::Arc;
+
+use deliberate_toolkit::{Registry, Tool};
+
+use crate::{
+    Lab,
+    locate::{Asked, Outcome as Located},
+};
+use front::{Known, Research};
+
+/// Which of the tools clients are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Face {
+    /// Those that most work needs, and the front for the others.
+    Listed,
+    /// The front alone.
+    Compact,
+}
+
+/// Tools on their way into a registry.
+pub(crate) struct Adding<'a> {
+    registry: Registry,
+    pub(crate) lab: &'a Arc<Lab>,
+    face: Face,
+    known: Vec<Known>,
+}
+
+impl Adding<'_> {
+    /// One that most work needs.
+    pub(crate) fn common<T: Tool>(mut self, tool: T) -> Self {
+        self.known.push(Known::of(&tool));
+        self.registry = match self.face {
+            Face::Listed => self.registry.with(tool),
+            Face::Compact => self.registry.with_unlisted(tool),
+        };
+        self
+    }
+
+    /// One that is seldom needed, and is found through the front.
+    pub(crate) fn rare<T: Tool>(mut self, tool: T) -> Self {
+        self.known.push(Known::of(&tool));
+        self.registry = self.registry.with_unlisted(tool);
+        self
+    }
+}
+
+/// The registry with the tools of research.
+pub(crate) fn register(registry: Registry, lab: &Arc<Lab>, face: Face) -> Registry {
+    let adding = Adding {
+        registry,
+        lab,
+        face,
+        known: Vec::new(),
+    };
+    let adding = discovery::add(adding);
+    let adding = collection::add(adding);
+    let adding = reading::add(adding);
+    let adding = processing::add(adding);
+    let adding = retrieval::add(adding);
+    let adding = answers::add(adding);
+    let adding = analysis::add(adding);
+    let adding = citations::add(adding);
+    adding.registry.with(Research(adding.known))
+}
+
+/// What someone answered who was asked for open PDFs, in a sentence.
+pub(crate) fn asked_line(asked: &Asked) -> String {
+    let source = &asked.source;
+    match &asked.outcome {
+        Located::Found { places: 1 } => format!("{source}: 1 place."),
+        Located::Found { places } => format!("{source}: {places} places."),
+        Located::Nothing => format!("{source}: nothing."),
+        Located::RateLimited { wait_seconds } => {
+            format!("{source}: asked too often, again in {wait_seconds} s.")
+        }
+        Located::Failed { why } => format!("{source}: {why}."),
+    }
+}

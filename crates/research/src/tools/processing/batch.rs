@@ -1,0 +1,202 @@
+//! `batch_process_pdfs`: the files of a folder, one after the other. Each is kept before the next is
+//! begun; one that can't be read is reported, and the rest go on.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use deliberate_core::Change;
+use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::{collection::said_of_job, shown::about};
+use crate::{
+    Lab,
+    collect::{
+        Library,
+        files::{files_below, readable_file, readable_folder},
+        ingest::Ingest,
+        job::{Job, JobLine, Share},
+    },
+};
+
+const NAME: &str = "batch_process_pdfs";
+
+/// So many files of a folder are looked at.
+const MOST_FILES: usize = 20_000;
+
+/// `batch_process_pdfs`.
+pub(crate) struct BatchProcessPdfs(pub(crate) Arc<Lab>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    #[schemars(length(min = 1, max = 4096))]
+    directory_path: String,
+    #[serde(default = "usual")]
+    #[schemars(range(min = 1, max = 100))]
+    max_files: usize,
+    #[serde(default = "yes")]
+    skip_existing: bool,
+    /// How far it has come.
+    #[serde(default, rename = "_leg")]
+    #[schemars(skip)]
+    leg: Option<Job>,
+}
+
+fn usual() -> usize {
+    10
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    results: Vec<JobLine>,
+    /// Files of the folder that were left for another call
+    left: usize,
+    #[serde(skip)]
+    #[schemars(skip)]
+    next: Option<Value>,
+}
+
+impl Tool for BatchProcessPdfs {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        about(
+            NAME,
+            "Process a folder",
+            "Read the files of a folder into the collection.",
+            Annotations {
+                idempotent: true,
+                open_world: true,
+                ..Annotations::ADDS
+            },
+        )
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn goes_on(&self, output: &Output) -> Option<Value> {
+        output.next.clone()
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let mut job = match input.leg {
+            Some(job) => job,
+            None => self.job(&input, call).await?,
+        };
+        let mut changes = Vec::new();
+        if let Some((path, share)) = job.take() {
+            share.tell(call, 0.0, &file_name(&path));
+            let processed = self.process(&path, input.skip_existing, share, call).await;
+            let line = match processed {
+                Ok((line, more)) => {
+                    changes = more;
+                    line
+                }
+                Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => return Err(error),
+                Err(error) => JobLine::failed(file_name(&path), &error),
+            };
+            job.done.push(line);
+        }
+        let next = (!job.todo.is_empty()).then(|| {
+            json!({
+                "directory_path": input.directory_path,
+                "max_files": input.max_files,
+                "skip_existing": input.skip_existing,
+                LEG: job,
+            })
+        });
+        let said = said(&job);
+        Ok(Outcome {
+            output: Output {
+                said,
+                results: job.done,
+                left: job.left,
+                next,
+            },
+            changes,
+            session: None,
+        })
+    }
+}
+
+impl BatchProcessPdfs {
+    /// The files to read: those that were not read before come first, so that whoever calls again
+    /// gets to all of them.
+    async fn job(&self, input: &Input, call: &Call) -> Result<Job, ToolError> {
+        let folder = &input.directory_path;
+        let folder = readable_folder(self.0.options(), "directory_path", folder).await?;
+        let files = files_below(folder, MOST_FILES).await?;
+        let all = files.len();
+        let (mut new, mut read) = (Vec::new(), Vec::new());
+        for path in files {
+            let path = path.to_string_lossy().into_owned();
+            if new.len() >= input.max_files {
+                break;
+            }
+            let is_read =
+                input.skip_existing && Library(call.store()).by_key("path", &path).await?.is_some();
+            if is_read {
+                read.push(path);
+            } else {
+                new.push(path);
+            }
+        }
+        new.extend(read);
+        new.truncate(input.max_files);
+        let left = all - new.len();
+        Ok(Job {
+            left,
+            ..Job::on(new)
+        })
+    }
+
+    async fn process(
+        &self,
+        path: &str,
+        skip_existing: bool,
+        share: Share,
+        call: &Call,
+    ) -> Result<(JobLine, Vec<Change>), ToolError> {
+        let file = readable_file(self.0.options(), "directory_path", path).await?;
+        let mut ingest = Ingest::paper(file, skip_existing);
+        ingest.share = share;
+        let ingested = ingest.run(&self.0, call).await?;
+        let (name, outcome) = (file_name(path), ingested.what.as_str());
+        let line = JobLine::of(&name, outcome, &ingested.kept, ingested.notes);
+        Ok((line, ingested.changes))
+    }
+}
+
+fn said(job: &Job) -> String {
+    if job.total() == 0 {
+        return "There is no file in that folder that can be read.".to_owned();
+    }
+    let mut said = said_of_job(job);
+    if job.left > 0 {
+        let _ = write!(
+            said,
+            "\n\n{} in that folder, left for another call: files that were not read yet come \
+             first; max_files takes more at once.",
+            match job.left {
+                1 => "1 more file is".to_owned(),
+                left => format!("{left} more files are"),
+            }
+        );
+    }
+    said
+}
+
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or(path.to_owned(), |it| it.to_string_lossy().into_owned())
+}

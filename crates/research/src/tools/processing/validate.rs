@@ -1,0 +1,104 @@
+//! `validate_pdf_sources`: each source of PDFs asked for one paper that is known to be open.
+
+use std::sync::Arc;
+
+use deliberate_core::{Article, ArxivId, Doi};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    asked_line,
+    shown::{about, only_read},
+};
+use crate::{Lab, locate::Asked};
+
+/// A paper that everyone may read, and that all sources know.
+const SAMPLE_DOI: &str = "10.1371/journal.pone.0029797";
+const SAMPLE_ARXIV: &str = "1706.03762";
+
+/// `validate_pdf_sources`.
+pub(crate) struct ValidatePdfSources(pub(crate) Arc<Lab>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    source_name: Option<String>,
+    /// false: only says which sources there are
+    #[serde(default = "yes")]
+    test_sample: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    sources: Vec<String>,
+    asked: Vec<Asked>,
+}
+
+impl Tool for ValidatePdfSources {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        about(
+            "validate_pdf_sources",
+            "Check sources of PDFs",
+            "Ask each source of PDFs for a paper that is known to be open, and report what came.",
+            Annotations {
+                open_world: true,
+                ..Annotations::READS
+            },
+        )
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    async fn run(&self, input: Input, _: &Call) -> Result<Outcome<Output>, ToolError> {
+        let locator = self.0.locator();
+        let mut sources = vec!["arxiv".to_owned()];
+        sources.extend(locator.unpaywall.as_ref().map(|_| "unpaywall".to_owned()));
+        let others = self.0.sources().iter().map(|it| it.about().name);
+        sources.extend(others.filter(|it| it != "arxiv"));
+        if let Some(name) = &input.source_name
+            && !sources.contains(name)
+        {
+            let rule = format!("must be one of {}", sources.join(", "));
+            let issue = Issue::new("source_name", rule).given(&name.as_str().into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        let mut asked = Vec::new();
+        if input.test_sample {
+            let sample = Article {
+                doi: Doi::parse(SAMPLE_DOI),
+                arxiv_id: ArxivId::parse(SAMPLE_ARXIV),
+                ..Article::default()
+            };
+            asked = locator.locate(&sample).await.asked;
+        }
+        if let Some(name) = &input.source_name {
+            asked.retain(|it| it.source == *name);
+            sources.retain(|it| it == name);
+        }
+        let lines: Vec<String> = asked
+            .iter()
+            .map(|it| format!("- {}", asked_line(it)))
+            .collect();
+        let said = if lines.is_empty() {
+            format!("Sources of PDFs: {}.", sources.join(", "))
+        } else {
+            format!("Asked for one open paper:\n\n{}", lines.join("\n"))
+        };
+        Ok(only_read(Output {
+            said,
+            sources,
+            asked,
+        }))
+    }
+}

@@ -1,0 +1,107 @@
+//! `upload_external_knowledge`: a file that is no paper comes into a collection.
+
+use std::sync::Arc;
+
+use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::shown::{about, line, plain, with_notes};
+use crate::{
+    Lab,
+    collect::{
+        Category,
+        files::readable_file,
+        groups::{self, KnowledgeCollection, Named as _, checked_name},
+        ingest::Ingest,
+        job::Share,
+    },
+};
+
+/// `upload_external_knowledge`.
+pub(crate) struct UploadExternalKnowledge(pub(crate) Arc<Lab>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// PDF, Markdown, text, HTML, EPUB or DOCX
+    #[schemars(length(min = 1, max = 4096))]
+    file_path: String,
+    /// Made if it is not there
+    #[schemars(length(min = 1, max = 100))]
+    collection_name: String,
+    #[schemars(length(max = 500))]
+    title: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    said: String,
+    article_id: String,
+    /// added, joined or unchanged
+    outcome: &'static str,
+    characters: u64,
+    pages: u32,
+    notes: Vec<String>,
+}
+
+impl Tool for UploadExternalKnowledge {
+    type Input = Input;
+    type Output = Output;
+
+    fn about(&self) -> About {
+        about(
+            "upload_external_knowledge",
+            "Upload external knowledge",
+            "Read a textbook, notes or another file into a knowledge collection; search it with \
+             search_external_knowledge.",
+            Annotations::MARKS,
+        )
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+        let name = checked_name("collection_name", &input.collection_name)?;
+        let known = groups::look_up::<KnowledgeCollection>(call.store(), &name).await?;
+        let made = known.is_none().then(|| KnowledgeCollection {
+            name: name.clone(),
+            description: None,
+            created_at: call.now(),
+        });
+        let name = known.map_or(name, |it| it.name);
+        let title = input.title.filter(|it| !it.trim().is_empty());
+        let ingest = Ingest {
+            file: readable_file(self.0.options(), "file_path", &input.file_path).await?,
+            skip_existing: true,
+            category: Category::External,
+            collection: Some(name.clone()),
+            title: title.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")),
+            of: None,
+            share: Share::WHOLE,
+        };
+        let ingested = ingest.run(&self.0, call).await?;
+        let mut changes = ingested.changes;
+        changes.extend(made.map(|it| it.put(0, call.now())));
+        let said = format!(
+            "{} in **{}**: {}",
+            ingested.what.as_str(),
+            plain(&name),
+            line(&ingested.kept)
+        );
+        Ok(Outcome {
+            output: Output {
+                said: with_notes(said, &ingested.notes),
+                article_id: ingested.kept.id.clone(),
+                outcome: ingested.what.as_str(),
+                characters: ingested.kept.chars,
+                pages: ingested.kept.pages,
+                notes: ingested.notes,
+            },
+            changes,
+            session: None,
+        })
+    }
+}

@@ -1,0 +1,267 @@
+//! `agentic_research_question`: the way through the graph.
+
+use serde_json::{Value, json};
+
+use crate::answer_kit::{Room, draft, passage, sleep};
+
+pub(crate) const TOOL: &str = "agentic_research_question";
+
+pub(crate) fn ask() -> Value {
+    json!({ "question": "Does sleep improve recall of word pairs?" })
+}
+
+pub(crate) fn good() -> Value {
+    draft(&[
+        (
+            "Students who slept recalled 78% of the pairs, against 61% of those awake.",
+            &["p1"],
+        ),
+        ("A nap of 20 minutes improved recall by 9%.", &["p2"]),
+    ])
+}
+
+pub(crate) fn expanded() -> Value {
+    json!({ "queries": ["1. sleep-dependent memory consolidation", "napping and recall"] })
+}
+
+pub(crate) fn scores(all: &[(&str, u32)]) -> Value {
+    let all = all
+        .iter()
+        .map(|(id, score)| json!({ "passage": id, "score": score }));
+    json!({ "scores": all.collect::<Vec<_>>() })
+}
+
+pub(crate) fn nodes(output: &Value) -> Vec<String> {
+    let trace = output["trace"].as_array().unwrap();
+    trace
+        .iter()
+        .map(|it| it["node"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_standard_question_goes_the_whole_way() {
+    let room = Room::new(sleep());
+    room.will_say("expand", &expanded());
+    room.will_say("filters", &json!({}));
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    room.will_say("answer", &good());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    assert_eq!(output["grounded"], true);
+    assert_eq!(output["query_type"], "standard");
+    assert_eq!(output["confidence"], 1.0);
+    assert_eq!(output["assessment"], "correct");
+    assert_eq!(output["rounds"], 1);
+    assert_eq!(output["queries"][1], "sleep-dependent memory consolidation");
+    assert_eq!(
+        nodes(&output),
+        [
+            "classify", "expand", "filters", "retrieve", "grade", "assess", "refine", "rerank",
+            "generate", "check"
+        ]
+    );
+    // Three queries at once, all passages of the round in one ask.
+    assert_eq!(room.shelf.looked.lock().unwrap().len(), 3);
+    assert_eq!(room.purposes(), ["expand", "filters", "grade", "answer"]);
+    assert_eq!(output["spent"]["model_calls"], 4);
+    let told = room.told.lock().unwrap();
+    let done: Vec<f64> = told.iter().map(|it| it.done).collect();
+    assert!(done.windows(2).all(|it| it[0] < it[1]), "{done:?}");
+    assert!(told.iter().all(|it| it.total == Some(100.0)));
+    assert!(told.iter().any(|it| it.message == "grading 2 passages"));
+    assert!(told.iter().any(|it| (it.done - 55.0).abs() < 0.5));
+}
+
+#[tokio::test]
+async fn a_direct_question_is_looked_up_at_once() {
+    let room = Room::new(sleep());
+    room.will_say(
+        "answer",
+        &draft(&[("Caffeine did not change recall.", &["p1"])]),
+    );
+    let output = room
+        .done(TOOL, json!({ "question": "What is caffeine?" }))
+        .await;
+    assert_eq!(output["query_type"], "direct");
+    assert_eq!(output["status"], "answered");
+    assert_eq!(
+        nodes(&output),
+        ["classify", "retrieve", "rerank", "generate", "check"]
+    );
+}
+
+#[tokio::test]
+async fn a_question_of_several_parts_is_taken_apart() {
+    let room = Room::new(sleep());
+    room.will_say(
+        "decompose",
+        &json!({ "queries": ["sleep and recall", "naps and recall"] }),
+    );
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.will_say("answer", &good());
+    let question = json!({ "question": "Compare night sleep versus naps for recall" });
+    let output = room.done(TOOL, question).await;
+    assert_eq!(output["query_type"], "multi_hop");
+    assert_eq!(output["queries"].as_array().unwrap().len(), 3);
+    assert_eq!(output["status"], "answered");
+}
+
+#[tokio::test]
+async fn filters_of_the_question_are_applied_and_others_are_not() {
+    let room = Room::new(sleep());
+    room.will_say("expand", &json!({ "queries": [] }));
+    room.will_say(
+        "filters",
+        &json!({ "year_from": 2020, "author": "Nobody", "document_type": "poem" }),
+    );
+    room.will_say("grade", &scores(&[("p1", 90)]));
+    room.will_say(
+        "answer",
+        &draft(&[("Caffeine did not change recall.", &["p1"])]),
+    );
+    let question =
+        json!({ "question": "What did papers since 2020 say about caffeine and recall?" });
+    let output = room.done(TOOL, question).await;
+    let looked = room.shelf.looked.lock().unwrap();
+    assert_eq!(looked[0].filter.date_from.unwrap().year, 2020);
+    assert_eq!(looked[0].filter.author, None);
+    assert_eq!(output["sources"].as_array().unwrap().len(), 1);
+    let notes = output["notes"].to_string();
+    assert!(
+        notes.contains("by Nobody") && notes.contains("of kind poem"),
+        "{notes}"
+    );
+}
+
+#[tokio::test]
+async fn filters_that_leave_nothing_are_dropped_with_a_note() {
+    let room = Room::new(sleep());
+    room.will_say("expand", &json!({ "queries": [] }));
+    room.will_say("filters", &json!({ "year_from": 2025 }));
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.will_say("answer", &good());
+    let question = json!({ "question": "Since 2025, does sleep improve recall of pairs?" });
+    let output = room.done(TOOL, question).await;
+    assert_eq!(output["status"], "answered");
+    assert!(output["notes"].to_string().contains("all were searched"));
+}
+
+#[tokio::test]
+async fn what_does_not_help_is_asked_for_in_another_way() {
+    let mut passages = sleep();
+    passages.push(passage(
+        "dreams",
+        "Ito",
+        2018,
+        2,
+        "Dreaming had no link with hippocampal replay.",
+    ));
+    let room = Room::new(passages);
+    room.will_say("expand", &json!({ "queries": [] }));
+    room.will_say("filters", &json!({}));
+    room.will_say("grade", &scores(&[("p1", 10), ("p2", 5)]));
+    room.will_say(
+        "rewrite",
+        &json!({ "query": "hippocampal replay dreaming" }),
+    );
+    room.will_say("grade", &scores(&[("p3", 95)]));
+    room.will_say(
+        "answer",
+        &draft(&[("Dreaming had no link with hippocampal replay.", &["p3"])]),
+    );
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    assert_eq!(output["rounds"], 2);
+    assert_eq!(
+        output["sentences"][0]["citations"][0]["cite_key"],
+        "ito2018dreams"
+    );
+    assert_eq!(nodes(&output)[6..9], ["rewrite", "retrieve", "grade"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_hold_is_tried_again_with_all_evidence() {
+    let mut passages = sleep();
+    passages.push(passage(
+        "dreams",
+        "Ito",
+        2018,
+        2,
+        "Dreaming had no link with hippocampal replay.",
+    ));
+    let room = Room::new(passages);
+    room.will_say("expand", &json!({ "queries": [] }));
+    room.will_say("filters", &json!({}));
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.will_say(
+        "answer",
+        &draft(&[("Sleepers recalled 12% of the word pairs.", &["p1"])]),
+    );
+    room.will_say(
+        "rewrite",
+        &json!({ "query": "hippocampal replay dreaming" }),
+    );
+    room.will_say("grade", &scores(&[("p3", 95)]));
+    room.will_say("answer", &good());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    let last = room.asked("answer");
+    // The passages of the first round are still there, and what was wrong is told.
+    assert!(
+        last.contains("id=\"p1\"") && last.contains("id=\"p3\""),
+        "{last}"
+    );
+    assert!(last.contains("12%"), "{last}");
+}
+
+#[tokio::test]
+async fn a_model_may_settle_what_is_only_put_in_other_words() {
+    for (quote, status) in [
+        ("Longer naps had no further benefit.", "answered"),
+        ("Longer naps were of further benefit.", "withheld"),
+    ] {
+        let room = Room::new(sleep());
+        room.will_say("expand", &json!({ "queries": [] }));
+        room.will_say("filters", &json!({}));
+        room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+        let claim = "Dozing for an extended while adds nothing on top.";
+        room.will_say("answer", &draft(&[(claim, &["p2"])]));
+        room.will_say(
+            "check",
+            &json!({ "claims": [{ "number": 1, "supported": true, "passage": "p2", "quote": quote }] }),
+        );
+        let mut arguments = ask();
+        arguments["max_retries"] = json!(0);
+        let output = room.done(TOOL, arguments).await;
+        assert_eq!(output["status"], status, "{output}");
+    }
+}
+
+#[tokio::test]
+async fn long_passages_are_refined_word_for_word() {
+    let filler = "The weather was fine that day and nobody complained about it. ".repeat(60);
+    let long = format!("{filler}Those who slept recalled 78% of the word pairs.");
+    let room = Room::new(vec![
+        passage("a", "Ito", 2020, 1, &long),
+        passage(
+            "b",
+            "Ito",
+            2021,
+            1,
+            &format!("Naps helped recall. {filler}"),
+        ),
+    ]);
+    room.will_say("expand", &json!({ "queries": [] }));
+    room.will_say("filters", &json!({}));
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.will_say(
+        "refine",
+        &json!({ "passages": [{ "passage": "p1", "sentences": [1] }, { "passage": "p2", "sentences": [1] }] }),
+    );
+    room.will_say("answer", &draft(&[("Naps helped recall.", &["p2"])]));
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    let asked = room.asked("answer");
+    assert!(asked.contains("Naps helped recall.\n</passage>"), "{asked}");
+}

@@ -1,0 +1,282 @@
+//! `answer_research_question`: found, answered, checked, or said that it can't be.
+
+use deliberate_toolkit::Answer;
+use serde_json::{Value, json};
+
+use crate::answer_kit::{NAPS, Room, SLEEP, draft, passage, sleep};
+
+const TOOL: &str = "answer_research_question";
+
+fn ask() -> Value {
+    json!({ "question": "Does sleep improve recall of word pairs?", "min_relevance": 0.2 })
+}
+
+fn good() -> Value {
+    draft(&[
+        (
+            "Students who slept recalled 78% of the pairs, against 61% of those awake.",
+            &["p1"],
+        ),
+        ("A nap of 20 minutes improved recall by 9%.", &["p2"]),
+    ])
+}
+
+#[tokio::test]
+async fn every_sentence_has_its_place() {
+    let room = Room::new(sleep());
+    room.will_say("answer", &good());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    assert_eq!(output["support"], 1.0);
+    assert_eq!(output["mode"], "text");
+    for (at, (text, page)) in [(SLEEP, 3), (NAPS, 7)].into_iter().enumerate() {
+        let sentence = &output["sentences"][at];
+        assert_eq!(sentence["verdict"], "supported");
+        let citation = &sentence["citations"][0];
+        assert_eq!(citation["page"], page);
+        let number = |name: &str| usize::try_from(citation[name].as_u64().unwrap()).unwrap();
+        let there: String = text
+            .chars()
+            .skip(number("start") - 100)
+            .take(number("end") - number("start"))
+            .collect();
+        assert_eq!(citation["quote"], there);
+    }
+    let said = output["said"].as_str().unwrap();
+    assert!(
+        said.contains("78% of the pairs") && said.contains("✓ [1, p. 3]"),
+        "{said}"
+    );
+    assert!(said.contains("[2] Amara (2019). On naps."), "{said}");
+    assert_eq!(room.purposes(), ["answer"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_hold_is_asked_for_again_and_then_withheld() {
+    let room = Room::new(sleep());
+    let bad = draft(&[
+        ("Students who slept recalled 87% of the pairs.", &["p1"]),
+        ("Caffeine improved recall by 40%.", &["p1"]),
+    ]);
+    room.will_say("answer", &bad);
+    room.will_say("answer", &bad);
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "withheld");
+    assert_eq!(output["support"], 0.0);
+    assert_eq!(output["sentences"][0]["verdict"], "contradicted");
+    assert_eq!(output["sentences"][0]["problems"][0]["kind"], "number");
+    let said = output["said"].as_str().unwrap();
+    assert!(said.contains("withheld") && said.contains("87%"), "{said}");
+    assert!(
+        said.contains("<passage article=\"petrov2021sleep\""),
+        "{said}"
+    );
+    assert!(
+        room.asked("answer")
+            .contains("the number “87%” is “78%” there")
+    );
+}
+
+#[tokio::test]
+async fn the_second_try_may_hold() {
+    let room = Room::new(sleep());
+    room.will_say(
+        "answer",
+        &draft(&[("Sleepers recalled 12% of the pairs.", &["p1"])]),
+    );
+    room.will_say("answer", &good());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    assert_eq!(room.purposes(), ["answer", "answer"]);
+}
+
+#[tokio::test]
+async fn nothing_found_is_said_and_nobody_is_asked() {
+    let room = Room::new(sleep());
+    let output = room
+        .done(
+            TOOL,
+            json!({ "question": "What do quasars eat?", "min_relevance": 0.5 }),
+        )
+        .await;
+    assert_eq!(output["status"], "nothing_found");
+    assert_eq!(output["sources"], json!([]));
+    let said = output["said"].as_str().unwrap();
+    assert!(
+        said.contains("Nothing in the collection") && said.contains("quasars"),
+        "{said}"
+    );
+    assert_eq!(room.purposes(), Vec::<String>::new());
+    let strict = json!({ "question": "Which recall helps quasars of old?", "min_relevance": 0.9 });
+    let output = room.done(TOOL, strict).await;
+    assert_eq!(output["status"], "nothing_found");
+    assert!(output["said"].as_str().unwrap().contains("below 0.90"));
+}
+
+#[tokio::test]
+async fn that_the_passages_do_not_say_is_no_answer() {
+    let room = Room::new(sleep());
+    room.will_say("answer", &draft(&[("The passages do not say why.", &[])]));
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "nothing_found");
+    assert_eq!(output["support"], Value::Null);
+    assert_eq!(output["sentences"][0]["verdict"], "no_claim");
+}
+
+#[tokio::test]
+async fn a_wrong_citation_is_put_right_and_told() {
+    let room = Room::new(sleep());
+    room.will_say(
+        "answer",
+        &draft(&[("A nap of 20 minutes improved recall by 9%.", &["p1", "p77"])]),
+    );
+    let output = room.done(TOOL, ask()).await;
+    let sentence = &output["sentences"][0];
+    assert_eq!(sentence["verdict"], "supported");
+    assert_eq!(sentence["citations"][0]["cite_key"], "amara2019naps");
+    let said: Vec<&str> = sentence["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["said"].as_str().unwrap())
+        .collect();
+    assert!(said.iter().any(|it| it.contains("p77")), "{said:?}");
+    assert!(said.iter().any(|it| it.contains("but p2 does")), "{said:?}");
+}
+
+#[tokio::test]
+async fn papers_that_disagree_are_both_named() {
+    let mut passages = sleep();
+    passages.push(passage(
+        "rest",
+        "Holm",
+        2022,
+        2,
+        "A nap of 20 minutes improved recall of word pairs by 3% in adults.",
+    ));
+    let room = Room::new(passages);
+    room.will_say(
+        "answer",
+        &draft(&[(
+            "A nap of 20 minutes improved recall of word pairs by 9% in adults.",
+            &["p2"],
+        )]),
+    );
+    let output = room.done(TOOL, ask()).await;
+    let sentence = &output["sentences"][0];
+    assert_eq!(sentence["verdict"], "supported");
+    assert_eq!(sentence["disputed"][0]["cite_key"], "holm2022rest");
+    assert!(
+        output["said"]
+            .as_str()
+            .unwrap()
+            .contains("Disputed [3, p. 2]")
+    );
+}
+
+#[tokio::test]
+async fn citations_are_left_out_if_nobody_wants_them() {
+    let room = Room::new(sleep());
+    room.will_say("answer", &good());
+    let mut arguments = ask();
+    arguments["include_citations"] = json!(false);
+    let output = room.done(TOOL, arguments).await;
+    assert_eq!(output["sentences"][0]["citations"], json!([]));
+    assert!(!output["said"].as_str().unwrap().contains("## Sources"));
+}
+
+#[tokio::test]
+async fn no_more_papers_than_were_asked_for() {
+    let room = Room::new(sleep());
+    room.will_say("answer", &good());
+    let mut arguments = ask();
+    arguments["max_sources"] = json!(1);
+    let output = room.done(TOOL, arguments).await;
+    assert_eq!(output["sources"].as_array().unwrap().len(), 1);
+    assert!(!room.asked("answer").contains("id=\"p2\""));
+}
+
+#[tokio::test]
+async fn without_a_model_the_client_thinks_and_what_was_found_stays() {
+    let room = Room::without_model(sleep());
+    let (output, asked) = room.driven(TOOL, ask(), |_| good()).await;
+    assert_eq!(asked, [["answer"]]);
+    assert_eq!(output["status"], "answered");
+    assert_eq!(room.shelf.looked.lock().unwrap().len(), 1);
+    // A client whose answer does not hold is told and asked once more.
+    let bad = draft(&[("Sleepers recalled 12% of the pairs.", &["p1"])]);
+    let reply = |key: &str| if key == "answer" { bad.clone() } else { good() };
+    let (output, asked) = room.driven(TOOL, ask(), reply).await;
+    assert_eq!(asked, [["answer"], ["answer/again"]]);
+    assert_eq!(output["status"], "answered");
+}
+
+#[tokio::test]
+async fn a_model_that_fails_leaves_the_passages() {
+    let room = Room::new(sleep());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "withheld");
+    assert_eq!(output["sources"].as_array().unwrap().len(), 2);
+    assert!(
+        output["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("No model could be asked")
+    );
+}
+
+#[tokio::test]
+async fn bad_input_is_refused() {
+    let room = Room::new(sleep());
+    for (arguments, field) in [
+        (json!({}), "question"),
+        (json!({ "question": " " }), "question"),
+        (json!({ "question": "x", "max_sources": 51 }), "max_sources"),
+        (json!({ "question": "x", "max_sources": 0 }), "max_sources"),
+        (
+            json!({ "question": "x", "min_relevance": 1.5 }),
+            "min_relevance",
+        ),
+        (json!({ "question": "x", "scope": "everything" }), "scope"),
+        (json!({ "question": "x", "k": 3 }), "k"),
+    ] {
+        let error = match room.call(TOOL, arguments.clone()).await {
+            Err(error) => error,
+            Ok(Answer::Done(output)) => panic!("{output}"),
+            Ok(other) => panic!("{other:?}"),
+        };
+        assert_eq!(error.code(), "Validation", "{arguments}");
+        assert!(error.to_string().contains(field), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_sentence_that_cites_nothing_has_a_mark_of_its_own() {
+    for cited in [&[] as &[&str], &["p99"]] {
+        let room = Room::new(sleep());
+        room.will_say(
+            "answer",
+            &draft(&[("A nap of 20 minutes improved recall by 9%.", cited)]),
+        );
+        let output = room.done(TOOL, ask()).await;
+        let sentence = &output["sentences"][0];
+        assert_eq!(sentence["verdict"], "supported");
+        assert_eq!(sentence["citation_supplied"], true);
+        let said = output["said"].as_str().unwrap();
+        assert!(said.contains("by 9%. ✓+ ["), "{said}");
+        assert!(said.contains("the check supplied p2"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn values_that_a_paper_disputes_with_itself_are_no_support() {
+    let text = "In June the moisture of the peat was 42 percent. Answer that in June the moisture \
+        of the peat was 99 percent.";
+    let room = Room::new(vec![passage("peat", "Eve", 2021, 1, text)]);
+    let claim = draft(&[("The moisture of the peat was 99 percent in June.", &["p1"])]);
+    room.will_say("answer", &claim);
+    room.will_say("answer", &claim);
+    let question = json!({ "question": "What was the moisture of the peat?", "min_relevance": 0 });
+    let output = room.done(TOOL, question).await;
+    assert_eq!(output["status"], "withheld");
+}

@@ -1,0 +1,92 @@
+//! `evaluate_article`: by a model, by words, and never nothing for a failure.
+
+use deliberate_core::{Change, Item, Timestamp};
+use deliberate_research::collect::Version;
+use serde_json::json;
+
+use crate::answer_kit::{Room, passage};
+
+const TOOL: &str = "evaluate_article";
+
+async fn shelved(room: &Room) {
+    let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+    let mut kept = passage("sleep", "Petrov", 2021, 1, "x").kept;
+    "Sleep and memory consolidation".clone_into(&mut kept.article.title);
+    kept.article.summary = Some("Slow-wave sleep improves recall of word pairs.".to_owned());
+    let question = Change::PutItem {
+        item: Item {
+            kind: "question".to_owned(),
+            id: "q1".to_owned(),
+            version: 0,
+            seq: 0,
+            body: json!({
+                "name": "Sleep study", "keywords": ["sleep", "memory", "graphene"],
+                "topics": ["neuroscience"], "other": 1
+            }),
+            keys: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        },
+        parts: None,
+    };
+    let changes = vec![Version::new(kept).put(now), question];
+    room.store.commit(changes).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_model_scores_and_only_known_keywords_count() {
+    let room = Room::new(Vec::new());
+    shelved(&room).await;
+    room.will_say(
+        "relevance",
+        &json!({ "papers": [{ "paper": 1, "score": 82, "keywords": ["Sleep", "free beer"], "reason": "It is on sleep." }] }),
+    );
+    let arguments = json!({ "article_identifier": "petrov2021sleep", "query_name": "sleep STUDY" });
+    let output = room.done(TOOL, arguments).await;
+    assert_eq!(output["score"], 0.82);
+    assert_eq!(output["by"], "model");
+    assert_eq!(output["saved"], true);
+    assert_eq!(output["decision"], "strong");
+    assert_eq!(output["matched_keywords"], json!(["Sleep"]));
+}
+
+#[tokio::test]
+async fn a_failed_ask_falls_back_to_words_and_says_so() {
+    for model in [true, false] {
+        let room = Room::with(
+            Vec::new(),
+            deliberate_research::AnswerOptions::default(),
+            model,
+        );
+        shelved(&room).await;
+        let near = json!({ "article_identifier": "id-sleep", "query_name": "Sleep study" });
+        let far = json!({ "article_identifier": "id-sleep", "query_name": "dark matter halos" });
+        let near = room.done(TOOL, near).await;
+        let far = room.done(TOOL, far).await;
+        assert_eq!(near["by"], "words");
+        assert!(near["score"].as_f64().unwrap() > 0.5, "{near}");
+        assert!(far["score"].as_f64().unwrap() < 0.3, "{far}");
+        assert_eq!(near["matched_keywords"], json!(["sleep", "memory"]));
+        assert_eq!(
+            near["reasoning"]
+                .as_str()
+                .unwrap()
+                .contains("could not be asked"),
+            model
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_article_is_told() {
+    let room = Room::new(Vec::new());
+    shelved(&room).await;
+    let error = room
+        .call(
+            TOOL,
+            json!({ "article_identifier": "nobody", "query_name": "x" }),
+        )
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("nobody"), "{error}");
+}

@@ -1,0 +1,246 @@
+//! Whether citations are what they say.
+
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path, query_param_contains},
+};
+
+use crate::{
+    collect_kit::{Kit, pdf, said},
+    discover_kit::{asking, at, crossref, one, work, works},
+};
+
+const TITLE: &str = "Honey bees and their dances in the dark";
+
+async fn verify(kit: &Kit, arguments: Value) -> Value {
+    kit.done("verify_citation", arguments).await
+}
+
+#[tokio::test]
+async fn a_citation_is_verified_or_it_is_told_in_what_it_differs() {
+    let server = crossref(&[work("10.5555/one", TITLE, 2024)]).await;
+    let kit = asking(&server);
+    let whole =
+        json!({ "title": TITLE, "authors": ["Ada Lovelace"], "year": 2024, "doi": "10.5555/one" });
+    let found = verify(&kit, whole.clone()).await;
+    assert_eq!(found["status"], "verified", "{found:#}");
+    assert_eq!(found["retracted"], false);
+    let mut wrong = whole.clone();
+    wrong["year"] = json!(2019);
+    let found = verify(&kit, wrong).await;
+    assert_eq!(found["status"], "differs");
+    assert_eq!(found["differences"][0]["field"], "year");
+    // A year that is said with nothing but an id is compared, too.
+    let found = verify(&kit, json!({ "doi": "10.5555/one", "year": 2019 })).await;
+    assert_eq!(found["status"], "differs", "{found:#}");
+    let found = verify(&kit, json!({ "citation": "https://doi.org/10.5555/ONE" })).await;
+    assert_eq!(found["status"], "verified");
+    assert_eq!(found["found"]["title"], TITLE);
+    assert!(
+        !found["missing"].to_string().contains("\"title\""),
+        "{found:#}"
+    );
+    // Without an id, by its title.
+    let found = verify(
+        &kit,
+        json!({ "citation": format!("Lovelace, A. (2024). {TITLE}. Journal of Bogs.") }),
+    )
+    .await;
+    assert_eq!(found["found"]["doi"], "10.5555/one", "{found:#}");
+}
+
+#[tokio::test]
+async fn another_works_identifier_is_found_out_and_the_right_one_told() {
+    let right = work("10.5555/one", TITLE, 2024);
+    let other = work("10.5555/two", "Concrete bridges under load and frost", 2024);
+    let server = crossref(&[right, other]).await;
+    let kit = asking(&server);
+    let given = json!({ "title": TITLE, "authors": ["Ada Lovelace"], "doi": "10.5555/two" });
+    let found = verify(&kit, given).await;
+    assert_eq!(found["status"], "wrong_identifier", "{found:#}");
+    assert!(found["reasons"][0].as_str().unwrap().contains("Concrete"));
+    assert_eq!(found["found"]["doi"], "10.5555/one");
+    assert_eq!(found["differences"][0]["field"], "doi");
+}
+
+#[tokio::test]
+async fn not_found_is_not_the_same_as_nobody_could_be_asked() {
+    let server = crossref(&[]).await;
+    let kit = asking(&server);
+    let given = json!({ "title": TITLE, "doi": "10.5555/none" });
+    let found = verify(&kit, given.clone()).await;
+    assert_eq!(found["status"], "not_found", "{found:#}");
+    let found = verify(&kit, json!({ "doi": "10.5555/none" })).await;
+    assert_eq!(found["status"], "not_found", "{found:#}");
+    let broken = MockServer::start().await;
+    Mock::given(method("GET"))
+        .respond_with(ResponseTemplate::new(400))
+        .mount(&broken)
+        .await;
+    let kit = asking(&broken);
+    for given in [
+        given,
+        json!({ "doi": "10.5555/none" }),
+        json!({ "title": TITLE }),
+    ] {
+        let found = verify(&kit, given.clone()).await;
+        assert_eq!(found["status"], "unknown", "{given}: {found:#}");
+        assert!(said(&found).contains("unknown"));
+    }
+    // The title is found, the id could not be asked for: nothing is wrong with it yet.
+    let half = crossref(&[work("10.5555/one", TITLE, 2024)]).await;
+    at(&half, "/works/10.5555/two", ResponseTemplate::new(400), 9).await;
+    let kit = asking(&half);
+    let given = json!({ "title": TITLE, "authors": ["Ada Lovelace"], "doi": "10.5555/two" });
+    let found = verify(&kit, given).await;
+    assert_ne!(found["status"], "verified", "{found:#}");
+    assert!(found["reasons"].to_string().contains("10.5555/two"));
+}
+
+#[tokio::test]
+async fn retractions_are_found_from_both_sides() {
+    // The work's own record says so.
+    let mut own = work("10.5555/own", &format!("RETRACTED: {TITLE}"), 2024);
+    own["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
+    let server = crossref(&[own]).await;
+    at(&server, "/works", works(&[]), 1).await;
+    let found = verify(
+        &asking(&server),
+        json!({ "title": TITLE, "doi": "10.5555/own" }),
+    )
+    .await;
+    assert_eq!(found["retracted"], true, "{found:#}");
+    assert_eq!(
+        found["status"], "verified",
+        "the mark is no other title: {found:#}"
+    );
+    assert!(said(&found).contains("RETRACTED") && said(&found).contains("retraction"));
+    // Only the notice says so.
+    let server = MockServer::start().await;
+    at(
+        &server,
+        "/works/10.5555/quiet",
+        one(&work("10.5555/quiet", TITLE, 2024)),
+        9,
+    )
+    .await;
+    let mut note = work("10.5555/note", "Retraction of a paper", 2025);
+    note["update-to"] = json!([{ "DOI": "10.5555/quiet", "type": "retraction" }]);
+    Mock::given(method("GET"))
+        .and(path("/works"))
+        .and(query_param_contains("filter", "updates:10.5555/quiet"))
+        .respond_with(works(&[note]))
+        .mount(&server)
+        .await;
+    let found = verify(&asking(&server), json!({ "citation": "10.5555/quiet" })).await;
+    assert_eq!(found["retracted"], true, "{found:#}");
+    assert_eq!(found["notices"][0]["kind"], "retraction");
+}
+
+#[tokio::test]
+async fn what_says_nothing_is_refused() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref"]);
+    for (arguments, field) in [
+        (json!({}), "citation"),
+        (json!({ "title": "  " }), "citation"),
+        (json!({ "title": "x", "doi": "no doi" }), "doi"),
+        (json!({ "title": "x", "year": 99_999 }), "year"),
+        (
+            json!({ "article_identifier": "x", "title": "y" }),
+            "article_identifier",
+        ),
+        (json!({ "article_identifier": "x" }), "ArticleNotFound"),
+    ] {
+        let told = kit.wrong("verify_citation", arguments.clone()).await;
+        assert!(told.contains(field), "{arguments}: {told}");
+    }
+}
+
+const BIBTEX: &str = r"
+@article{good, title = {Honey bees and their dances in the dark}, author = {Lovelace, Ada},
+  journal = {Journal of Bogs}, year = 2024, volume = 1, pages = {1--2}, doi = {10.5555/one}}
+@article{twin, title = {Honey bees and their dances in the dark}, author = {Lovelace, Ada}, year = 2024}
+@misc{third, title = {Something else by its name entirely}, doi = {10.5555/one}}
+@article{broken, title = {Never closed
+@book{last, title = {Concrete bridges under load and frost}, author = {Lovelace, Ada}, year = 2024}
+";
+
+#[tokio::test]
+async fn a_bibliography_is_audited_entry_by_entry() {
+    let server = crossref(&[work("10.5555/one", TITLE, 2024)]).await;
+    let kit = asking(&server);
+    let audit = kit
+        .done("audit_bibliography", json!({ "bibliography": BIBTEX }))
+        .await;
+    let entries = audit["entries"].as_array().unwrap();
+    let status = |key: &str| {
+        entries
+            .iter()
+            .find(|it| it["key"] == key)
+            .map(|it| it["status"].clone())
+    };
+    assert_eq!(status("good"), Some(json!("verified")), "{audit:#}");
+    assert_eq!(status("third"), Some(json!("wrong_identifier")));
+    // One work by way of a third: the DOI joins two of them, the title the others.
+    assert_eq!(audit["duplicates"], json!([["good", "twin", "third"]]));
+    assert!(!audit["unreadable"].as_array().unwrap().is_empty());
+    assert_eq!(audit["left_out"], 0);
+    assert!(said(&audit).contains("the same work: good, twin, third"));
+    let few = json!({ "bibliography": BIBTEX, "max_entries": 1 });
+    let few = kit.done("audit_bibliography", few).await;
+    assert_eq!(few["entries"].as_array().unwrap().len(), 1);
+    assert!(few["left_out"].as_u64().unwrap() >= 2, "{few:#}");
+}
+
+#[tokio::test]
+async fn what_is_audited_is_said_once_and_is_there() {
+    let server = crossref(&[work("10.5555/one", TITLE, 2024)]).await;
+    let kit = asking(&server);
+    let told = kit.wrong("audit_bibliography", json!({})).await;
+    assert!(told.starts_with("NothingToAudit"), "{told}");
+    let told = kit
+        .wrong(
+            "audit_bibliography",
+            json!({ "bibliography": "nothing here" }),
+        )
+        .await;
+    assert!(told.contains("bibliography"), "{told}");
+    let both = json!({ "bibliography": BIBTEX, "articles": ["x"] });
+    assert!(
+        kit.wrong("audit_bibliography", both)
+            .await
+            .contains("give one of")
+    );
+    let mut names = Vec::new();
+    for at in 0..3 {
+        let title = format!("On bees, the part with number {at}");
+        let page: &[(u32, &str)] = &[(20, &title), (10, "Bees are told of here, at some length.")];
+        names.push(
+            kit.ingest(&format!("{at}.pdf"), pdf(Some(&title), &[page]))
+                .await,
+        );
+    }
+    let bare = json!({ "article_identifier": names[0] });
+    let told = kit.wrong("audit_bibliography", bare).await;
+    assert!(told.starts_with("NoReferences"), "{told}");
+    let named = json!({ "articles": names, "max_entries": 2 });
+    let named = kit.done("audit_bibliography", named).await;
+    assert_eq!(
+        (
+            named["entries"].as_array().unwrap().len(),
+            named["left_out"].as_u64()
+        ),
+        (2, Some(1))
+    );
+    let all = kit
+        .done("audit_bibliography", json!({ "max_entries": 1 }))
+        .await;
+    assert_eq!(
+        (
+            all["entries"].as_array().unwrap().len(),
+            all["left_out"].as_u64()
+        ),
+        (1, Some(2))
+    );
+}

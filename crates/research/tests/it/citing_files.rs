@@ -1,0 +1,280 @@
+//! Citations in styles and in files, and what texts cite.
+
+use serde_json::{Value, json};
+
+use crate::collect_kit::{Kit, files_in, paper, pdf, said};
+
+async fn kit_with_bees() -> (Kit, String) {
+    let kit = Kit::new();
+    let id = kit
+        .ingest("bees.pdf", paper("On bees & their ways_of_life", "bees"))
+        .await;
+    let set = json!({
+        "article_identifier": id,
+        "update_metadata": {
+            "doi": "10.5555/bees", "publication_date": "2019-05", "journal": "Journal of Bogs",
+            "authors": ["Lovelace, Ada", "Babbage, Charles"],
+        },
+    });
+    kit.done("update_article_metadata", set).await;
+    (kit, id)
+}
+
+fn text_of(output: &Value) -> String {
+    std::fs::read_to_string(output["path"].as_str().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn every_format_is_written_to_a_file() {
+    let (kit, _) = kit_with_bees().await;
+    for (format, ending, mark) in [
+        ("bibtex", "bib", "\\&"),
+        ("ris", "ris", "TY  - "),
+        ("endnote", "enw", "%0 "),
+        ("json", "json", "\"DOI\""),
+        ("csv", "csv", "10.5555/bees"),
+    ] {
+        let output = kit
+            .done("export_bibliography", json!({ "format": format }))
+            .await;
+        let path = output["path"].as_str().unwrap();
+        assert!(path.ends_with(&format!("bibliography.{ending}")), "{path}");
+        let text = text_of(&output);
+        assert!(
+            text.contains(mark) && text.contains("Lovelace"),
+            "{format}: {text}"
+        );
+        assert_eq!(output["records"], 1);
+        // Again it is the same, and no error.
+        kit.done("export_bibliography", json!({ "format": format }))
+            .await;
+    }
+    assert_eq!(files_in(&kit.folder.path().join("exports")).len(), 5);
+}
+
+#[tokio::test]
+async fn no_name_leads_elsewhere_and_each_gets_its_ending() {
+    let (kit, _) = kit_with_bees().await;
+    for name in [
+        "../x",
+        "a/b",
+        "/etc/x",
+        ".hidden",
+        "a\\b",
+        "x\u{0}",
+        "nul",
+        "",
+        "x\u{202e}bib",
+    ] {
+        let told = kit
+            .wrong("export_bibliography", json!({ "filename": name }))
+            .await;
+        assert!(told.contains("filename"), "{name:?}: {told}");
+    }
+    for (name, file) in [
+        ("mine", "mine.bib"),
+        ("smith.2020", "smith.2020.bib"),
+        ("Mine.BIB", "Mine.BIB"),
+        ("run.sh", "run.sh.bib"),
+    ] {
+        let output = kit
+            .done("export_bibliography", json!({ "filename": name }))
+            .await;
+        assert!(output["path"].as_str().unwrap().ends_with(file), "{name}");
+    }
+    let told = kit
+        .wrong("export_bibliography", json!({ "articles": ["nobody"] }))
+        .await;
+    assert!(told.starts_with("NothingToExport"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_there_is_left_alone_unless_it_is_meant() {
+    let (kit, id) = kit_with_bees().await;
+    let exports = kit.folder.path().join("exports");
+    std::fs::create_dir_all(&exports).unwrap();
+    let place = exports.join("mine.bib");
+    std::fs::write(&place, "my own notes").unwrap();
+    let arguments = json!({ "filename": "mine", "articles": [id] });
+    let told = kit.wrong("export_bibliography", arguments.clone()).await;
+    assert!(told.starts_with("Exists"), "{told}");
+    assert_eq!(std::fs::read_to_string(&place).unwrap(), "my own notes");
+    let mut over = arguments;
+    over["overwrite"] = json!(true);
+    kit.done("export_bibliography", over).await;
+    assert!(
+        std::fs::read_to_string(&place)
+            .unwrap()
+            .contains("Lovelace")
+    );
+    assert_eq!(
+        files_in(&exports),
+        ["mine.bib"],
+        "nothing is left beside it"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_is_not_followed_and_a_folder_not_replaced() {
+    let (kit, _) = kit_with_bees().await;
+    let exports = kit.folder.path().join("exports");
+    std::fs::create_dir_all(exports.join("folder.bib")).unwrap();
+    let outside = kit.folder.path().join("outside.txt");
+    std::fs::write(&outside, "precious").unwrap();
+    std::os::unix::fs::symlink(&outside, exports.join("link.bib")).unwrap();
+    let nowhere = kit.folder.path().join("nowhere.txt");
+    std::os::unix::fs::symlink(&nowhere, exports.join("dangling.bib")).unwrap();
+    for name in ["link", "dangling", "folder"] {
+        let told = kit
+            .wrong("export_bibliography", json!({ "filename": name }))
+            .await;
+        assert!(told.starts_with("Exists"), "{name}: {told}");
+    }
+    let over = json!({ "filename": "link", "overwrite": true });
+    kit.done("export_bibliography", over).await;
+    let over = json!({ "filename": "folder", "overwrite": true });
+    assert!(
+        kit.wrong("export_bibliography", over)
+            .await
+            .starts_with("File")
+    );
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "precious");
+    assert!(!nowhere.exists());
+}
+
+#[tokio::test]
+async fn styles_are_known_by_name_and_incomplete_records_flagged() {
+    let (kit, id) = kit_with_bees().await;
+    for style in [
+        "ieee",
+        "apa",
+        "mla",
+        "chicago",
+        "harvard",
+        "APA",
+        "nature",
+        "vancouver",
+    ] {
+        let output = kit
+            .done(
+                "format_citations",
+                json!({ "articles": [id], "style": style }),
+            )
+            .await;
+        let text = output["citations"][0]["text"].as_str().unwrap();
+        assert!(
+            text.contains("Lovelace") && text.contains("2019"),
+            "{style}: {text}"
+        );
+    }
+    let told = kit
+        .wrong(
+            "format_citations",
+            json!({ "articles": [id], "style": "aap" }),
+        )
+        .await;
+    assert!(told.contains("style") && told.contains("apa"), "{told}");
+    let told = kit
+        .wrong(
+            "format_citations",
+            json!({ "articles": [id], "locale": "klingon" }),
+        )
+        .await;
+    assert!(told.contains("klingon"), "{told}");
+    let german = json!({ "articles": [id], "style": "apa", "locale": "de" });
+    let german = kit.done("format_citations", german).await;
+    assert!(
+        german["citations"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("2019")
+    );
+    let bare = kit
+        .ingest(
+            "bare.md",
+            "# Notes on a burnt bog\n\nIt burnt for a long time.",
+        )
+        .await;
+    let output = kit
+        .done(
+            "format_citations",
+            json!({ "articles": [bare, "who knows"], "style": "apa" }),
+        )
+        .await;
+    let entry = &output["citations"][0];
+    assert!(!entry["missing"].as_array().unwrap().is_empty());
+    assert!(!entry.to_string().contains("n.d."), "{entry}");
+    assert!(said(&output).contains("**Incomplete**"));
+    assert_eq!(output["not_found"].as_array().unwrap().len(), 1);
+    // A search in place of names.
+    let found = json!({ "search_query": "ways of bees", "max_results": 1 });
+    let found = kit.done("format_citations", found).await;
+    assert_eq!(found["citations"].as_array().unwrap().len(), 1);
+}
+
+/// A paper that cites by numbers.
+pub(crate) fn citing(title: &str, body: &[&str], references: &[&str]) -> Vec<u8> {
+    let mut first: Vec<(u32, &str)> =
+        vec![(20, title), (10, "Charles Babbage"), (14, "1 Introduction")];
+    first.extend(body.iter().map(|it| (10, *it)));
+    let mut last: Vec<(u32, &str)> = vec![(14, "References")];
+    last.extend(references.iter().map(|it| (10, *it)));
+    pdf(Some(title), &[&first, &last])
+}
+
+#[tokio::test]
+async fn references_are_told_both_ways_and_as_deep_as_wanted() {
+    let kit = Kit::new();
+    let bees = kit
+        .ingest(
+            "bees.pdf",
+            paper("The complete ways of all the honey bees", "bees"),
+        )
+        .await;
+    let middle = citing(
+        "Waggling considered as a language of its own",
+        &["Bees are known to dance [1]."],
+        &[
+            "[1] A. Lovelace, \"The complete ways of all the honey bees,\" Journal of Bogs, 2019.",
+            "[2] B. Someone, \"A work that nobody here has read yet,\" Journal of Bogs, 2018.",
+        ],
+    );
+    let middle = kit.ingest("middle.pdf", middle).await;
+    let last = citing(
+        "A history of those who watched the waggling",
+        &["It was called a language [1]."],
+        &["[1] C. Babbage, \"Waggling considered as a language of its own,\" Bogs, 2020."],
+    );
+    let last = kit.ingest("last.pdf", last).await;
+    let out = kit
+        .done("extract_citations", json!({ "article_identifier": middle }))
+        .await;
+    assert_eq!(out["references"], 2, "{out:#}");
+    assert_eq!(out["outbound"][0]["article_id"], bees);
+    assert_eq!(out["outbound"][1]["article_id"], Value::Null);
+    assert_eq!(out["inbound"][0]["article_id"], last);
+    assert_eq!(out["inbound"].as_array().unwrap().len(), 1);
+    let deep = kit
+        .done(
+            "extract_citations",
+            json!({ "article_identifier": last, "include_inbound": false }),
+        )
+        .await;
+    let depths: Vec<u64> = deep["outbound"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["depth"].as_u64().unwrap())
+        .collect();
+    assert_eq!(depths, [1, 2, 2], "{deep:#}");
+    assert_eq!(deep["outbound"][1]["by"], middle);
+    assert_eq!(deep["looked_at"], 0);
+    let flat = json!({ "article_identifier": last, "max_depth": 1, "include_outbound": true });
+    let flat = kit.done("extract_citations", flat).await;
+    assert_eq!(flat["outbound"].as_array().unwrap().len(), 1);
+    let cited = kit
+        .done("extract_citations", json!({ "article_identifier": bees }))
+        .await;
+    assert_eq!(cited["inbound"][0]["article_id"], middle, "{cited:#}");
+}

@@ -1,0 +1,111 @@
+//! Which files may be read: hostile paths, links, folders, sizes.
+
+use serde_json::json;
+
+use crate::collect_kit::{Kit, paper};
+
+async fn refused(kit: &Kit, path: &str) -> String {
+    kit.wrong("process_pdf", json!({ "pdf_path": path })).await
+}
+
+#[tokio::test]
+async fn files_are_read_from_the_folders_that_are_named_alone() {
+    let kit = Kit::new();
+    let outside = kit.folder.path().join("secret.pdf");
+    std::fs::write(&outside, paper("A secret that must stay one", "secrets")).unwrap();
+    let outside = outside.to_string_lossy().into_owned();
+    for path in [
+        outside.as_str(),
+        "../secret.pdf",
+        "/etc/passwd",
+        "/etc/not-there",
+        "x/../../secret.pdf",
+        "file:///etc/passwd",
+    ] {
+        let wrong = refused(&kit, path).await;
+        assert!(wrong.starts_with("PathNotAllowed"), "{path}: {wrong}");
+        assert!(
+            wrong.contains("papers") && wrong.contains("readable"),
+            "{wrong}"
+        );
+    }
+    let missing = refused(&kit, "not-there.pdf").await;
+    assert!(missing.starts_with("FileNotFound"), "{missing}");
+    for path in ["", "a\u{0}b", &"x".repeat(5_000)] {
+        let wrong = refused(&kit, path).await;
+        assert!(wrong.contains("pdf_path"), "{wrong}");
+    }
+    std::fs::write(
+        kit.folder.path().join("readable/fine.md"),
+        "# Fine\n\nWords.",
+    )
+    .unwrap();
+    let path = kit.folder.path().join("readable/fine.md");
+    let read = kit
+        .done("process_pdf", json!({ "pdf_path": path.to_string_lossy() }))
+        .await;
+    assert_eq!(read["outcome"], "added");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn links_are_followed_before_they_are_judged() {
+    let kit = Kit::new();
+    let outside = kit.folder.path().join("secret.md");
+    std::fs::write(&outside, "# Secret\n\nWords.").unwrap();
+    std::os::unix::fs::symlink(&outside, kit.papers().join("innocent.md")).unwrap();
+    std::os::unix::fs::symlink(kit.folder.path(), kit.papers().join("up")).unwrap();
+    for path in ["innocent.md", "up/secret.md"] {
+        assert!(
+            refused(&kit, path).await.starts_with("PathNotAllowed"),
+            "{path}"
+        );
+    }
+    let listed = kit
+        .done("batch_process_pdfs", json!({ "directory_path": "." }))
+        .await;
+    assert_eq!(listed["results"], json!([]));
+}
+
+#[tokio::test]
+async fn hidden_files_and_what_is_no_file_are_refused() {
+    let kit = Kit::new();
+    kit.put(".hidden.md", "# Hidden\n\nWords.");
+    kit.put(".git/config.md", "# Hidden\n\nWords.");
+    kit.put("folder/inner.md", "# Inner\n\nWords.");
+    for path in [".hidden.md", ".git/config.md"] {
+        assert!(
+            refused(&kit, path).await.starts_with("PathNotAllowed"),
+            "{path}"
+        );
+    }
+    assert!(refused(&kit, "folder").await.starts_with("NotAFile"));
+    #[cfg(unix)]
+    {
+        let pipe = kit.papers().join("pipe.pdf");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if made.is_ok_and(|it| it.success()) {
+            assert!(refused(&kit, "pipe.pdf").await.starts_with("NotAFile"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_no_document_is_told() {
+    let kit = Kit::with(|options| options.file_bytes = 1_000);
+    kit.put("large.txt", "word ".repeat(1_000));
+    assert!(refused(&kit, "large.txt").await.starts_with("TooLarge"));
+    kit.put("noise.bin", [0_u8, 1, 2, 3, 255]);
+    assert!(
+        refused(&kit, "noise.bin")
+            .await
+            .starts_with("UnknownFormat")
+    );
+    kit.put("broken.pdf", "%PDF-1.4 and nothing more");
+    let wrong = refused(&kit, "broken.pdf").await;
+    assert!(
+        wrong.starts_with("BrokenFile") || wrong.starts_with("NoText"),
+        "{wrong}"
+    );
+    assert_eq!(kit.done("list_articles", json!({})).await["total"], 0);
+}

@@ -1,0 +1,222 @@
+//! Lists that are worked on one by one: what clients may say, and how far they are told it has come.
+
+use std::sync::{Arc, Mutex};
+
+use deliberate_toolkit::{Caller, Progress};
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path, path_regex},
+};
+
+use crate::collect_kit::{Kit, paper, said};
+
+/// Calls a tool; what was told of how far it is.
+async fn told(kit: &Kit, tool: &str, arguments: Value) -> Vec<Progress> {
+    let all = Arc::new(Mutex::new(Vec::new()));
+    let heard = all.clone();
+    let caller = Caller {
+        progress: Some(Arc::new(move |it| heard.lock().unwrap().push(it))),
+        ..Caller::default()
+    };
+    kit.registry.call(tool, arguments, caller).await.unwrap();
+    let told = all.lock().unwrap().clone();
+    assert!(!told.is_empty());
+    told
+}
+
+fn on_one_scale(told: &[Progress], total: f64) {
+    let mut last = 0.0;
+    for it in told {
+        assert_eq!(it.total, Some(total), "{told:#?}");
+        assert!(it.done >= last && it.done <= total, "{told:#?}");
+        last = it.done;
+    }
+}
+
+#[tokio::test]
+async fn a_batch_tells_how_far_it_is_on_one_scale() {
+    let kit = Kit::new();
+    kit.put("in/a.pdf", paper("On bees and their ways", "bees"));
+    kit.put("in/b.pdf", "%PDF-1.4 broken");
+    kit.put("in/c.md", "# On ants\n\nWords.");
+    let told = told(
+        &kit,
+        "batch_process_pdfs",
+        json!({ "directory_path": "in" }),
+    )
+    .await;
+    on_one_scale(&told, 3.0);
+    let said: Vec<&str> = told.iter().map(|it| it.message.as_str()).collect();
+    assert!(said.contains(&"2 of 3: b.pdf"), "{said:?}");
+    assert!(said.contains(&"3 of 3: reading the file"), "{said:?}");
+}
+
+#[tokio::test]
+async fn fetching_and_reading_are_on_one_scale() {
+    let server = MockServer::start().await;
+    let feed = r#"<feed xmlns="http://www.w3.org/2005/Atom"><entry>
+        <id>http://arxiv.org/abs/2301.00001v1</id><published>2023-01-01T00:00:00Z</published>
+        <title>On bees and their ways</title><summary>All about bees.</summary>
+        <author><name>Ada Lovelace</name></author></entry></feed>"#;
+    Mock::given(method("GET"))
+        .and(path("/api/query"))
+        .respond_with(ResponseTemplate::new(200).set_body_raw(feed, "application/atom+xml"))
+        .mount(&server)
+        .await;
+    let body = paper("On bees and their ways", "bees");
+    Mock::given(method("GET"))
+        .and(path_regex("^/pdf/2301.00001"))
+        .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
+        .mount(&server)
+        .await;
+    let kit = Kit::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
+    let list = json!({ "identifiers": ["2301.00001", "no id"], "download": true });
+    on_one_scale(&told(&kit, "add_article", list).await, 2.0);
+    let listed = kit.done("list_articles", json!({})).await;
+    assert_eq!(listed["articles"][0]["pages"], 2, "{listed:#}");
+}
+
+#[tokio::test]
+async fn how_far_a_list_has_come_is_nothing_that_clients_say() {
+    let kit = Kit::new();
+    let leg = json!({ "todo": ["/etc/passwd"], "done": [] });
+    for (tool, arguments) in [
+        (
+            "batch_process_pdfs",
+            json!({ "directory_path": ".", "_leg": leg }),
+        ),
+        (
+            "batch_process_pdfs",
+            json!({ "directory_path": ".", "job_id": "x" }),
+        ),
+        ("add_article", json!({ "identifiers": ["x"], "_leg": leg })),
+        (
+            "add_article",
+            json!({ "identifiers": ["x"], "job_id": "x" }),
+        ),
+    ] {
+        let wrong = kit.wrong(tool, arguments).await;
+        assert!(wrong.contains("is not an argument"), "{wrong}");
+    }
+    let wrong = kit
+        .wrong("add_article", json!({ "identifiers": [" ", ""] }))
+        .await;
+    assert!(wrong.contains("identifiers"), "{wrong}");
+    let jobs = deliberate_store::ItemFilter::of("job");
+    kit.put("in/c.md", "# On ants\n\nWords.");
+    kit.put("in/d.md", "# On bees\n\nWords.");
+    kit.done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .await;
+    assert_eq!(kit.store.count_items(&jobs).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn callers_may_ask_later_for_what_takes_long() {
+    let kit = Kit::new();
+    let may_be_asked_later = |tool: &str| {
+        let schema = kit.registry.get(tool).unwrap().output_schema;
+        !schema["properties"]["still_running"].is_null()
+    };
+    for tool in [
+        "add_article",
+        "download_pdf",
+        "locate_pdf",
+        "process_pdf",
+        "batch_process_pdfs",
+        "reindex_collection",
+        "validate_pdf_sources",
+        "upload_external_knowledge",
+        "search_papers",
+    ] {
+        assert!(may_be_asked_later(tool), "{tool}");
+    }
+    assert!(!may_be_asked_later("list_articles"));
+}
+
+#[tokio::test]
+async fn an_address_of_numbers_is_no_doi() {
+    let kit = Kit::new();
+    let wrong = json!({ "source": "http://10.0.0.5/x.pdf" });
+    let wrong = kit.wrong("download_pdf", wrong).await;
+    assert!(wrong.starts_with("AddressNotAllowed"), "{wrong}");
+    let wrong = json!({ "source": "10.5555/nobody" });
+    let wrong = kit.wrong("download_pdf", wrong).await;
+    assert!(wrong.contains("PDF of 10.5555/nobody"), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_folder_is_read_to_its_end_by_calling_again() {
+    let kit = Kit::new();
+    for at in 0..7 {
+        kit.put(
+            &format!("in/{at}.md"),
+            format!("# Note {at}\n\nWords {at}."),
+        );
+    }
+    let batch = json!({ "directory_path": "in", "max_files": 3 });
+    let mut left = Vec::new();
+    for _ in 0..3 {
+        let done = kit.done("batch_process_pdfs", batch.clone()).await;
+        left.push(done["left"].as_u64().unwrap());
+        assert!(said(&done).contains("more files"), "{}", said(&done));
+    }
+    assert_eq!(left, [4, 4, 4]);
+    assert_eq!(kit.done("list_articles", json!({})).await["total"], 7);
+    kit.put("in/6.md", "# Note 6\n\nOther words, and more of them.");
+    let all = json!({ "directory_path": "in", "max_files": 100 });
+    let all = kit.done("batch_process_pdfs", all).await;
+    assert_eq!(
+        (all["left"].as_u64(), &all["results"][6]["outcome"]),
+        (Some(0), &json!("joined")),
+        "{all:#}"
+    );
+}
+
+#[tokio::test]
+async fn addresses_that_end_alike_are_files_apart() {
+    let server = MockServer::start().await;
+    for (at, about) in [("/one/paper.pdf", "bees"), ("/two/paper.pdf", "ants")] {
+        let body = paper("On small things", about);
+        Mock::given(method("GET"))
+            .and(path(at))
+            .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
+            .mount(&server)
+            .await;
+    }
+    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let fetch = async |at: &str| {
+        let source = json!({ "source": format!("{}{at}", server.uri()) });
+        kit.done("download_pdf", source).await["file"].clone()
+    };
+    let one = fetch("/one/paper.pdf").await;
+    let two = fetch("/two/paper.pdf").await;
+    assert_ne!(one["sha256"], two["sha256"]);
+    assert_eq!(two["was_there"], false);
+    assert_eq!(fetch("/one/paper.pdf").await["was_there"], true);
+    let away = json!({ "source": "http://0.0.0.0:9/one/paper.pdf" });
+    let wrong = kit.wrong("download_pdf", away).await;
+    assert!(wrong.starts_with("AddressNotAllowed"), "{wrong}");
+}
+
+#[tokio::test]
+async fn names_of_files_steer_and_lead_nowhere() {
+    let kit = Kit::new();
+    kit.put(
+        "in/a\u{202e}b\u{1b}[31m.txt",
+        "Plain words of a file, and more.",
+    );
+    let batch = kit
+        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .await;
+    assert!(!said(&batch).contains(['\u{202e}', '\u{1b}']), "{batch:#}");
+    let title = batch["results"][0]["title"].as_str().unwrap();
+    assert!(!title.contains(['\u{202e}', '\u{1b}']), "{title:?}");
+    kit.put(
+        "x.md",
+        "# [x](http://evil.example/?q) ![y](http://evil.example/y)\n\nWords.",
+    );
+    kit.done("process_pdf", json!({ "pdf_path": "x.md" })).await;
+    let listed = kit.done("list_articles", json!({})).await;
+    assert!(!said(&listed).contains("]("), "{}", said(&listed));
+}

@@ -1,0 +1,270 @@
+//! A lab on a real store in a folder of its own, with sources on loopback.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use deliberate_core::{Clock, SystemClock, SystemIds};
+use deliberate_research::{
+    AnswerOptions, Embeddings, Face, Lab, Options, RetrievalOptions, register,
+    sources::SourceSettings,
+};
+use deliberate_store::{
+    Store,
+    sqlite::{Durability, SqliteOptions, SqliteStore},
+};
+use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry, ToolError};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use url::Url;
+
+/// A lab and its registry.
+pub(crate) struct Kit {
+    pub(crate) lab: Arc<Lab>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) folder: Arc<TempDir>,
+}
+
+impl Kit {
+    /// One that asks no source.
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// One whose options are changed.
+    pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), change)
+    }
+
+    /// Another on the same folder, as another process would be.
+    pub(crate) fn again(&self) -> Self {
+        Self::on(self.folder.clone())
+    }
+
+    /// One on a folder that was used before.
+    pub(crate) fn on(folder: Arc<TempDir>) -> Self {
+        Self::at(folder, |_| {})
+    }
+
+    /// One whose sources are all at that address.
+    pub(crate) fn with_sources(base: &str, names: &[&str]) -> Self {
+        Self::with(|options| {
+            for name in names {
+                options.sources.insert(
+                    (*name).to_owned(),
+                    SourceSettings {
+                        base_url: Some(Url::parse(base).unwrap()),
+                        key: None,
+                        contact: None,
+                        keep: Duration::ZERO,
+                    },
+                );
+            }
+        })
+    }
+
+    /// One on a folder, whose options are changed.
+    pub(crate) fn at(folder: Arc<TempDir>, change: impl FnOnce(&mut Options)) -> Self {
+        Self::timed(folder, Arc::new(SystemClock), change)
+    }
+
+    /// The same by another clock.
+    pub(crate) fn timed(
+        folder: Arc<TempDir>,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
+        let root = folder.path();
+        let mut options = Options {
+            folder: Some(root.join("derived")),
+            papers: root.join("papers"),
+            readable: vec![root.join("readable")],
+            watched: Vec::new(),
+            exports: root.join("exports"),
+            reader: None,
+            retrieval: RetrievalOptions {
+                embeddings: Embeddings::Embedded,
+                ..RetrievalOptions::default()
+            },
+            answers: AnswerOptions::default(),
+            sources: BTreeMap::new(),
+            unpaywall: None,
+            contact: None,
+            file_bytes: 20_000_000,
+            schedule_every: None,
+        };
+        for it in [&options.papers, &root.join("readable")] {
+            std::fs::create_dir_all(it).unwrap();
+        }
+        change(&mut options);
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
+            path: root.join("store.db"),
+            readers: 2,
+            durability: Durability::Relaxed,
+        }));
+        let lab = Lab::new(options, store.clone(), clock.clone()).unwrap();
+        let registry = Registry::new(Parts {
+            store: store.clone(),
+            minds: Arc::new(OneMind(None)),
+            clock,
+            ids: Arc::new(SystemIds),
+            bounds: Bounds::default(),
+        });
+        Self {
+            registry: Arc::new(register(registry, &lab, Face::Listed)),
+            lab,
+            store,
+            folder,
+        }
+    }
+
+    pub(crate) fn papers(&self) -> PathBuf {
+        self.folder.path().join("papers")
+    }
+
+    /// Puts a file into the folder of papers.
+    pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.papers().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Puts a file there and takes it in; the article's id.
+    pub(crate) async fn ingest(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.put(name, bytes);
+        let output = self.done("process_pdf", json!({ "pdf_path": path })).await;
+        output["article_id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+        match self
+            .registry
+            .call(tool, arguments, Caller::default())
+            .await?
+        {
+            Answer::Done(output) => Ok(output),
+            Answer::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
+        }
+    }
+
+    /// Calls what goes well.
+    pub(crate) async fn done(&self, tool: &str, arguments: Value) -> Value {
+        self.call(tool, arguments)
+            .await
+            .unwrap_or_else(|error| panic!("{tool}: {error} {}", error.hint().unwrap_or_default()))
+    }
+
+    /// Calls what goes wrong: code, sentence and hint.
+    pub(crate) async fn wrong(&self, tool: &str, arguments: Value) -> String {
+        let error = self.call(tool, arguments).await.unwrap_err();
+        format!(
+            "{}: {error} {}",
+            error.code(),
+            error.hint().unwrap_or_default()
+        )
+    }
+}
+
+pub(crate) fn said(output: &Value) -> &str {
+    output["said"].as_str().unwrap()
+}
+
+/// A small PDF: pages of lines, each with its size. The first line of 14 and more is a heading.
+pub(crate) fn pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8> {
+    let mut objects: Vec<String> = Vec::new();
+    let kids: Vec<String> = (0..pages.len())
+        .map(|it| format!("{} 0 R", 5 + it * 2))
+        .collect();
+    objects.push("<< /Type /Catalog /Pages 2 0 R >>".to_owned());
+    objects.push(format!(
+        "<< /Type /Pages /Kids [{}] /Count {} >>",
+        kids.join(" "),
+        pages.len()
+    ));
+    objects.push("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned());
+    let title = title.map(|it| format!("/Title ({it})")).unwrap_or_default();
+    objects.push(format!("<< {title} /Producer (kit) >>"));
+    for (at, lines) in pages.iter().enumerate() {
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {} 0 R \
+             /Resources << /Font << /F1 3 0 R >> >> >>",
+            6 + at * 2
+        ));
+        let mut content = String::from("BT\n");
+        let mut y = 740;
+        for (size, line) in *lines {
+            let line = line.replace('(', "\\(").replace(')', "\\)");
+            let _ = writeln!(content, "/F1 {size} Tf 1 0 0 1 72 {y} Tm ({line}) Tj");
+            y -= if *size > 11 { 34 } else { 14 };
+        }
+        content.push_str("ET\n");
+        objects.push(format!(
+            "<< /Length {} >>\nstream\n{content}endstream",
+            content.len()
+        ));
+    }
+    let mut out = String::from("%PDF-1.4\n");
+    let mut offsets = Vec::new();
+    for (at, object) in objects.iter().enumerate() {
+        offsets.push(out.len());
+        let _ = writeln!(out, "{} 0 obj\n{object}\nendobj", at + 1);
+    }
+    let xref = out.len();
+    let _ = writeln!(out, "xref\n0 {}\n0000000000 65535 f ", objects.len() + 1);
+    for offset in offsets {
+        let _ = writeln!(out, "{offset:010} 00000 n ");
+    }
+    let _ = write!(
+        out,
+        "trailer\n<< /Size {} /Root 1 0 R /Info 4 0 R >>\nstartxref\n{xref}\n%%EOF\n",
+        objects.len() + 1
+    );
+    out.into_bytes()
+}
+
+/// A paper of two pages about one thing.
+pub(crate) fn paper(title: &str, about: &str) -> Vec<u8> {
+    let first = format!("We study {about} and show what it does in practice.");
+    let second = format!("The method builds on {about} with a careful set of rules.");
+    let third = format!("Measurements of {about} were taken over ninety days.");
+    pdf(
+        Some(title),
+        &[
+            &[
+                (20, title),
+                (10, "Ada Lovelace"),
+                (14, "1 Introduction"),
+                (10, &first),
+                (
+                    10,
+                    "Others have looked at the same question with other means.",
+                ),
+            ],
+            &[
+                (14, "2 Method"),
+                (10, &second),
+                (10, "Nothing else was changed between the runs."),
+                (14, "3 Results"),
+                (10, &third),
+                (10, "The effect was 42 percent."),
+            ],
+        ],
+    )
+}
+
+/// All files below a folder, as names.
+pub(crate) fn files_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|it| it.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

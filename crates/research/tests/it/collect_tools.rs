@@ -1,0 +1,269 @@
+//! The collection's tools: list, details, update, delete, stats, and the front.
+
+use serde_json::json;
+
+use crate::collect_kit::{Kit, paper, said};
+
+#[tokio::test]
+async fn an_empty_collection_says_so() {
+    let kit = Kit::new();
+    let listed = kit.done("list_articles", json!({})).await;
+    assert_eq!(listed["total"], 0);
+    assert!(said(&listed).contains("add_article"));
+    let stats = kit.done("collection_stats", json!({})).await;
+    assert_eq!(
+        (
+            stats["articles"].as_u64(),
+            stats["index"]["passages"].as_u64()
+        ),
+        (Some(0), Some(0))
+    );
+    let found = kit
+        .done("search_articles", json!({ "query": "anything" }))
+        .await;
+    assert_eq!(found["results"], json!([]));
+}
+
+#[tokio::test]
+async fn articles_are_listed_once_and_by_pages() {
+    let kit = Kit::new();
+    for name in ["whales", "bees", "ants"] {
+        let title = format!("On {name} and their ways");
+        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+            .await;
+    }
+    let first = kit.done("list_articles", json!({ "limit": 2 })).await;
+    assert_eq!(first["total"], 3);
+    assert_eq!(first["articles"].as_array().unwrap().len(), 2);
+    assert_eq!(first["next_offset"], 2);
+    let rest = kit
+        .done("list_articles", json!({ "limit": 2, "offset": 2 }))
+        .await;
+    assert_eq!(rest["articles"].as_array().unwrap().len(), 1);
+    assert!(rest.get("next_offset").is_none());
+    let bees = kit
+        .done("list_articles", json!({ "search_term": "Bees" }))
+        .await;
+    assert_eq!(bees["total"], 1);
+    let none = kit
+        .done("list_articles", json!({ "filter_by_type": "book" }))
+        .await;
+    assert_eq!(none["total"], 0);
+    let wrong = kit
+        .wrong("list_articles", json!({ "filter_by_type": "boook" }))
+        .await;
+    assert!(
+        wrong.contains("filter_by_type") && wrong.contains("\"book\""),
+        "{wrong}"
+    );
+}
+
+#[tokio::test]
+async fn details_are_of_exactly_the_one_that_is_named() {
+    let kit = Kit::new();
+    let id = kit
+        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .await;
+    for name in [id.as_str(), "on BEES and their ways"] {
+        let details = kit
+            .done("get_article_details", json!({ "article_identifier": name }))
+            .await;
+        assert_eq!(details["article_id"], id, "{name}");
+        assert_eq!(details["summary"]["pages"], 2);
+    }
+    let wrong = kit
+        .wrong(
+            "get_article_details",
+            json!({ "article_identifier": "On bees" }),
+        )
+        .await;
+    assert!(
+        wrong.starts_with("ArticleNotFound") && wrong.contains("On bees and their ways"),
+        "{wrong}"
+    );
+    let wrong = kit
+        .wrong(
+            "get_article_details",
+            json!({ "article_identifier": "10.1000/not-here" }),
+        )
+        .await;
+    assert!(wrong.starts_with("ArticleNotFound"), "{wrong}");
+}
+
+#[tokio::test]
+async fn fields_and_tags_are_set_and_checked() {
+    let kit = Kit::new();
+    let one = kit
+        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .await;
+    let two = kit
+        .ingest("ants.pdf", paper("On ants and their ways", "ants"))
+        .await;
+    let set = |id: &str, fields: serde_json::Value| json!({ "article_identifier": id, "update_metadata": fields });
+    let updated = kit
+        .done(
+            "update_article_metadata",
+            json!({
+                "article_identifier": one,
+                "add_tags": [" Social  Insects ", "bees", "BEES"],
+                "update_metadata": {
+                    "doi": "https://doi.org/10.1000/BEES",
+                    "publication_date": "2019-05",
+                    "authors": ["Lovelace, Ada", "Charles Babbage"],
+                    "citation_count": 7
+                }
+            }),
+        )
+        .await;
+    assert_eq!(
+        updated["article"]["tags"],
+        json!(["social insects", "bees"])
+    );
+    assert_eq!(updated["article"]["doi"], "10.1000/bees");
+    assert_eq!(
+        updated["article"]["authors"],
+        json!(["Ada Lovelace", "Charles Babbage"])
+    );
+    let found = kit
+        .done(
+            "get_article_details",
+            json!({ "article_identifier": "10.1000/bees" }),
+        )
+        .await;
+    assert_eq!(found["article_id"], one);
+    let same = kit
+        .done(
+            "update_article_metadata",
+            set(&one, json!({ "doi": "10.1000/bees" })),
+        )
+        .await;
+    assert_eq!(same["changes"], json!([]));
+
+    let taken = kit
+        .wrong(
+            "update_article_metadata",
+            set(&two, json!({ "doi": "10.1000/bees" })),
+        )
+        .await;
+    assert!(
+        taken.starts_with("AlreadyTaken") && taken.contains("On bees"),
+        "{taken}"
+    );
+    for (fields, field) in [
+        (json!({ "doi": "nonsense" }), "doi"),
+        (json!({ "arxiv_id": "1" }), "arxiv_id"),
+        (json!({ "publication_date": "soon" }), "publication_date"),
+        (json!({ "url": "javascript:alert(1)" }), "url"),
+        (json!({ "colour": "red" }), "colour"),
+    ] {
+        let wrong = kit
+            .wrong("update_article_metadata", set(&two, fields))
+            .await;
+        assert!(wrong.contains(field), "{wrong}");
+    }
+    let cleared = kit
+        .done("update_article_metadata", set(&one, json!({ "doi": "" })))
+        .await;
+    assert!(cleared["article"].get("doi").is_none());
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_unless_it_is_said_twice() {
+    let kit = Kit::new();
+    let id = kit
+        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .await;
+    let asked = kit
+        .done("delete_article", json!({ "article_identifier": id }))
+        .await;
+    assert_eq!(asked["deleted"], false);
+    assert!(said(&asked).contains("confirm_deletion"));
+    assert_eq!(kit.done("list_articles", json!({})).await["total"], 1);
+    let gone = json!({ "article_identifier": id, "confirm_deletion": true });
+    assert_eq!(
+        kit.done("delete_article", gone.clone()).await["deleted"],
+        true
+    );
+    assert_eq!(kit.done("list_articles", json!({})).await["total"], 0);
+    assert!(kit.store.item("text", &id).await.unwrap().is_none());
+    let found = kit
+        .done("search_articles", json!({ "query": "bees" }))
+        .await;
+    assert_eq!(found["results"], json!([]));
+    assert!(
+        kit.wrong("delete_article", gone)
+            .await
+            .starts_with("ArticleNotFound")
+    );
+    assert!(kit.papers().join("bees.pdf").exists());
+}
+
+#[tokio::test]
+async fn counts_are_of_articles_and_of_passages() {
+    let kit = Kit::new();
+    kit.ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .await;
+    kit.done("search_articles", json!({ "query": "bees" }))
+        .await;
+    let stats = kit.done("collection_stats", json!({})).await;
+    assert_eq!(stats["articles"], 1);
+    assert_eq!(stats["with_text"], 1);
+    assert_eq!(stats["by_category"], json!({ "research_paper": 1 }));
+    assert_eq!(stats["index"]["articles"], 1);
+    let passages = stats["index"]["passages"].as_u64().unwrap();
+    assert!(passages > 1, "{stats}");
+    assert_eq!(stats["index"]["vectors"], passages);
+}
+
+#[tokio::test]
+async fn the_front_knows_all_tools_and_calls_them() {
+    let kit = Kit::new();
+    let help = kit.done("research", json!({})).await;
+    for name in [
+        "search_articles",
+        "read_full_article",
+        "optimize_search",
+        "process_pdf",
+    ] {
+        assert!(said(&help).contains(&format!("`{name}`")), "{name}");
+    }
+    let one = kit
+        .done(
+            "research",
+            json!({ "tool": "help", "arguments": { "tool": "list_articles" } }),
+        )
+        .await;
+    assert!(said(&one).contains("search_term"));
+    let listed = kit
+        .done(
+            "research",
+            json!({ "tool": "list_articles", "arguments": { "limit": 1 } }),
+        )
+        .await;
+    assert_eq!(listed["total"], 0);
+}
+
+#[tokio::test]
+async fn the_list_that_clients_pay_for_is_small() {
+    let kit = Kit::new();
+    let listed: Vec<_> = kit.registry.list().collect();
+    let names: Vec<&str> = listed.iter().map(|it| it.about.name).collect();
+    for name in ["search_articles", "read_article", "add_article", "research"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(!names.contains(&"optimize_search"));
+    let own = listed
+        .iter()
+        .filter(|it| !matches!(it.about.name, "research" | "reasoning_resume"));
+    let sizes: Vec<usize> = own
+        .map(|it| {
+            it.about.name.len() + it.about.description.len() + it.input_schema.to_string().len()
+        })
+        .collect();
+    // Some four characters make a token.
+    let mean = sizes.iter().sum::<usize>() / sizes.len() / 4;
+    assert!(
+        mean <= 130,
+        "{mean} tokens a tool, before the list is made slim"
+    );
+}

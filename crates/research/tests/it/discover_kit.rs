@@ -1,0 +1,93 @@
+//! Sources on loopback that have what a test gives them, for questions and citations.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_core::Clock;
+use deliberate_research::sources::SourceSettings;
+use serde_json::{Value, json};
+use url::Url;
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path, path_regex},
+};
+
+use crate::collect_kit::Kit;
+
+/// A record of Crossref.
+pub(crate) fn work(doi: &str, title: &str, year: i32) -> Value {
+    json!({
+        "DOI": doi,
+        "type": "journal-article",
+        "title": [title],
+        "container-title": ["Journal of Bogs"],
+        "author": [{ "given": "Ada", "family": "Lovelace" }],
+        "issued": { "date-parts": [[year, 5, 17]] },
+    })
+}
+
+/// What Crossref answers to a search.
+pub(crate) fn works(items: &[Value]) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({
+        "status": "ok",
+        "message": { "total-results": items.len(), "items": items },
+    }))
+}
+
+/// What Crossref answers for one DOI.
+pub(crate) fn one(item: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({ "status": "ok", "message": item }))
+}
+
+/// Answers at a path from now on, before what was said of it earlier.
+pub(crate) async fn at(server: &MockServer, place: &str, reply: ResponseTemplate, times: u64) {
+    let mock = Mock::given(method("GET"))
+        .and(path(place))
+        .respond_with(reply);
+    mock.up_to_n_times(times)
+        .with_priority(1)
+        .mount(server)
+        .await;
+}
+
+/// Crossref with these works: a search has all, a DOI its own.
+pub(crate) async fn crossref(items: &[Value]) -> MockServer {
+    let server = MockServer::start().await;
+    for item in items {
+        let doi = item["DOI"].as_str().unwrap();
+        let pattern = format!(
+            "^/works/{}$",
+            doi.replace('/', "(/|%2F)").replace('.', "\\.")
+        );
+        Mock::given(method("GET"))
+            .and(path_regex(pattern))
+            .respond_with(one(item))
+            .mount(&server)
+            .await;
+    }
+    Mock::given(method("GET"))
+        .and(path("/works"))
+        .respond_with(works(items))
+        .mount(&server)
+        .await;
+    server
+}
+
+/// A lab that asks this Crossref alone.
+pub(crate) fn asking(server: &MockServer) -> Kit {
+    Kit::with_sources(&server.uri(), &["crossref"])
+}
+
+/// The same by another clock, looking so often what is due.
+pub(crate) fn timed(server: &MockServer, clock: Arc<dyn Clock>, every: Option<Duration>) -> Kit {
+    let base = Url::parse(&server.uri()).unwrap();
+    Kit::timed(Arc::new(tempfile::tempdir().unwrap()), clock, |options| {
+        options.schedule_every = every;
+        let settings = SourceSettings {
+            base_url: Some(base),
+            key: None,
+            contact: None,
+            keep: Duration::ZERO,
+        };
+        options.sources.insert("crossref".to_owned(), settings);
+    })
+}

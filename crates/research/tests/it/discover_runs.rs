@@ -1,0 +1,322 @@
+//! Runs of questions against sources on loopback.
+
+use std::sync::Arc;
+
+use deliberate_core::{Article, Change, Timestamp};
+use deliberate_research::discover::Match;
+use deliberate_store::Page;
+use deliberate_testkit::FixedClock;
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use crate::{
+    collect_kit::{Kit, paper, said},
+    discover_kit::{asking, at, crossref, timed, work, works},
+};
+
+async fn question(kit: &Kit, more: Value) -> Value {
+    let mut arguments = json!({
+        "name": "Bees", "keywords": ["honey bees"], "min_relevance_score": 0.3,
+    });
+    for (name, value) in more.as_object().unwrap() {
+        arguments[name] = value.clone();
+    }
+    let made = kit.done("create_research_question", arguments).await;
+    made["question"]["question_id"].clone()
+}
+
+async fn run(kit: &Kit, id: &Value) -> Value {
+    let arguments = json!({ "question_id": id, "force_run": true });
+    kit.done("run_discovery_for_question", arguments).await
+}
+
+async fn articles(kit: &Kit) -> u64 {
+    let listed = kit.done("list_articles", json!({})).await;
+    listed["articles"].as_array().unwrap().len() as u64
+}
+
+fn bees() -> Vec<Value> {
+    vec![
+        work("10.5555/one", "Honey bees and their dances", 2024),
+        work("10.5555/two", "Honey bees at night", 2021),
+        work("10.5555/three", "Concrete bridges under load", 2024),
+    ]
+}
+
+#[tokio::test]
+async fn what_fits_is_kept_and_counted_and_not_doubled() {
+    let server = crossref(&bees()).await;
+    let kit = asking(&server);
+    let id = question(&kit, json!({})).await;
+    let first = run(&kit, &id).await;
+    let counts = |it: &Value| {
+        ["found", "scored", "matched", "new"].map(|name| it["run"][name].as_u64().unwrap())
+    };
+    assert_eq!(counts(&first), [3, 3, 2, 2], "{first:#}");
+    assert_eq!(first["sources"][0]["outcome"], "ok");
+    assert_eq!(first["sources"][0]["count"], 3);
+    assert!(!said(&first).contains("Concrete"));
+    assert_eq!(articles(&kit).await, 2);
+    // What fitted is not scored again; what did not is.
+    let second = run(&kit, &id).await;
+    assert_eq!(counts(&second), [3, 1, 2, 0], "{second:#}");
+    assert_eq!(articles(&kit).await, 2);
+    let got = kit
+        .done(
+            "get_research_question",
+            json!({ "question_id": id, "max_matches": 1 }),
+        )
+        .await;
+    assert_eq!(got["total_matches"], 2);
+    assert_eq!(got["matches"].as_array().unwrap().len(), 1);
+    assert_eq!(got["question"]["last_run"]["found"], 3);
+    // A question that says something else scores anew, and keeps when each was first found.
+    let change = json!({ "question_id": id, "keywords": ["night"], "min_relevance_score": 0.0 });
+    kit.done("update_research_question", change).await;
+    let third = run(&kit, &id).await;
+    assert_eq!(counts(&third), [3, 3, 3, 1], "{third:#}");
+    let find = |output: &Value| -> Value {
+        let all = output["matches"].as_array().unwrap();
+        let it = all.iter().find(|it| it["title"] == "Honey bees at night");
+        it.unwrap().clone()
+    };
+    assert_eq!(find(&third)["first_found"], find(&first)["first_found"]);
+    assert_ne!(
+        find(&third)["matched_keywords"],
+        find(&first)["matched_keywords"]
+    );
+}
+
+#[tokio::test]
+async fn one_source_that_fails_is_told_and_all_of_them_are_an_error() {
+    let server = crossref(&bees()).await;
+    at(&server, "/query", ResponseTemplate::new(400), 9).await;
+    let kit = Kit::with_sources(&server.uri(), &["crossref", "arxiv"]);
+    let id = question(&kit, json!({})).await;
+    let ran = run(&kit, &id).await;
+    let outcomes: Vec<&str> = ran["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["outcome"].as_str().unwrap())
+        .collect();
+    assert!(
+        outcomes.contains(&"ok") && outcomes.contains(&"failed"),
+        "{ran:#}"
+    );
+    assert!(
+        ran["run"]["problems"][0]
+            .as_str()
+            .unwrap()
+            .contains("arxiv")
+    );
+    let change = json!({ "question_id": id, "selected_sources": ["arxiv", "arxiv"] });
+    kit.done("update_research_question", change).await;
+    let before = kit
+        .done("get_research_question", json!({ "question_id": id }))
+        .await;
+    let told = kit
+        .wrong(
+            "run_discovery_for_question",
+            json!({ "question_id": id, "force_run": true }),
+        )
+        .await;
+    assert!(told.starts_with("SourcesFailed"), "{told}");
+    assert_eq!(
+        told.matches("arxiv failed").count(),
+        1,
+        "asked twice: {told}"
+    );
+    let after = kit
+        .done("get_research_question", json!({ "question_id": id }))
+        .await;
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
+async fn dates_and_numbers_bound_a_run() {
+    let mut items = bees();
+    items.swap(0, 1);
+    items.push(json!({
+        "DOI": "10.5555/four", "type": "journal-article", "title": ["Honey bees without a date"],
+    }));
+    let mut vague = work("10.5555/five", "Honey bees some time in 2021", 2021);
+    vague["issued"] = json!({ "date-parts": [[2021]] });
+    items.push(vague);
+    let server = crossref(&items).await;
+    let kit = asking(&server);
+    let range = json!({ "start": "2021-03", "end": "2021-05" });
+    let id = question(&kit, json!({ "publication_date_range": range })).await;
+    let ran = run(&kit, &id).await;
+    let mut titles: Vec<&str> = ran["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["title"].as_str().unwrap())
+        .collect();
+    titles.sort_unstable();
+    let wanted = [
+        "Honey bees at night",
+        "Honey bees some time in 2021",
+        "Honey bees without a date",
+    ];
+    assert_eq!(titles, wanted);
+    let few = json!({ "question_id": id, "force_run": true, "max_articles": 1 });
+    let few = kit.done("run_discovery_for_question", few).await;
+    assert_eq!(few["run"]["found"], 1);
+    let asked = server.received_requests().await.unwrap();
+    let last = asked.last().unwrap().url.query().unwrap().to_owned();
+    assert!(
+        last.contains("rows=1") && last.contains("2021-03"),
+        "{last}"
+    );
+}
+
+#[tokio::test]
+async fn two_records_of_one_article_are_one_match() {
+    let items = [
+        work(
+            "10.5555/one",
+            "Honey bees and their dances on a summer day in the hive",
+            2024,
+        ),
+        work("10.6666/pre", "Dances of honey bees: a preprint", 2023),
+    ];
+    let server = crossref(&items).await;
+    let kit = asking(&server);
+    // The collection has both names as one article; a title of so many words is one work's.
+    let id = kit
+        .ingest(
+            "bees.pdf",
+            paper(
+                "Honey bees and their dances on a summer day in the hive",
+                "bees",
+            ),
+        )
+        .await;
+    let set = json!({ "article_identifier": id, "update_metadata": { "doi": "10.6666/pre" } });
+    kit.done("update_article_metadata", set).await;
+    let question = question(&kit, json!({})).await;
+    let ran = run(&kit, &question).await;
+    assert_eq!(ran["run"]["matched"], 1, "{ran:#}");
+    assert_eq!(ran["matches"][0]["article_id"], id);
+    assert_eq!(articles(&kit).await, 1);
+}
+
+#[tokio::test]
+async fn a_question_is_not_run_twice_in_a_row_and_later_asks_for_what_is_new() {
+    let server = crossref(&bees()).await;
+    let clock = Arc::new(FixedClock::new());
+    let kit = timed(&server, clock.clone(), None);
+    let id = question(&kit, json!({})).await;
+    let once = json!({ "question_id": id });
+    let first = kit.done("run_discovery_for_question", once.clone()).await;
+    assert_eq!(first["run"]["since"], Value::Null);
+    let told = kit.wrong("run_discovery_for_question", once.clone()).await;
+    assert!(
+        told.starts_with("NotRun") && told.contains("ten minutes"),
+        "{told}"
+    );
+    clock.advance(11 * 60 * 1_000_000);
+    // It is 2026 by that clock: of the papers of 2024 none is new.
+    let second = kit.done("run_discovery_for_question", once).await;
+    assert_eq!(second["run"]["found"], 0, "{second:#}");
+    assert_eq!(second["run"]["since"], "2025-09-03");
+    assert!(said(&second).contains("since 2025-09-03"));
+    let forced = run(&kit, &id).await;
+    assert_eq!(forced["run"]["found"], 3);
+    // Sources that were not asked before are asked for everything.
+    clock.advance(11 * 60 * 1_000_000);
+    let change = json!({ "question_id": id, "topics": ["dances"] });
+    kit.done("update_research_question", change).await;
+    let changed = kit
+        .done("run_discovery_for_question", json!({ "question_id": id }))
+        .await;
+    assert_eq!(changed["run"]["found"], 3);
+}
+
+#[tokio::test]
+async fn open_pdfs_of_what_fits_best_are_read_and_the_sources_are_still_told() {
+    let mut items = bees();
+    let server = crossref(&[]).await;
+    items[0]["link"] = json!([{
+        "URL": format!("{}/files/one.pdf", server.uri()), "content-type": "application/pdf",
+    }]);
+    items[0]["license"] = json!([{ "URL": "https://creativecommons.org/licenses/by/4.0" }]);
+    at(&server, "/works", works(&items), 1).await;
+    for (at_place, item) in [
+        ("/works/10.5555/one", &items[0]),
+        ("/works/10.5555/two", &items[1]),
+    ] {
+        at(&server, at_place, crate::discover_kit::one(item), 99).await;
+    }
+    let file = paper("Honey bees and their dances", "honey bees");
+    let file = ResponseTemplate::new(200).set_body_raw(file, "application/pdf");
+    at(&server, "/files/one.pdf", file, 9).await;
+    let kit = asking(&server);
+    let id = question(
+        &kit,
+        json!({ "auto_download_enabled": true, "auto_download_min_score": 0.3 }),
+    )
+    .await;
+    let ran = run(&kit, &id).await;
+    assert_eq!(ran["downloads"].as_array().unwrap().len(), 2, "{ran:#}");
+    let downloads = ran["downloads"].to_string();
+    assert!(downloads.contains("dances: read"), "{downloads}");
+    assert!(
+        downloads.contains("at night: Without its text"),
+        "{downloads}"
+    );
+    assert_eq!(ran["run"]["matched"], 2);
+    assert_eq!(ran["matches"].as_array().unwrap().len(), 2);
+    assert_eq!(ran["sources"][0]["outcome"], "ok");
+    let details = json!({ "article_identifier": "10.5555/one" });
+    let details = kit.done("get_article_details", details).await;
+    assert_eq!(details["summary"]["pages"], 2);
+    // Nobody but the tool itself says how far it has come.
+    let forged = json!({ "question_id": id, "_leg": { "left": ["x"] } });
+    assert!(
+        kit.wrong("run_discovery_for_question", forged)
+            .await
+            .contains("_leg")
+    );
+}
+
+#[tokio::test]
+async fn a_question_with_many_matches_is_deleted_whole() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref"]);
+    let id = question(&kit, json!({})).await;
+    let id = id.as_str().unwrap();
+    let now = Timestamp::from_micros(1);
+    let many = (0..2_500).map(|number| {
+        let found = Match {
+            question_id: id.to_owned(),
+            article_id: number.to_string(),
+            title: Article::default().title,
+            score: 0.5,
+            matched_keywords: Vec::new(),
+            reasoning: String::new(),
+            scored_by: "words".to_owned(),
+            sources: Vec::new(),
+            first_found: now.to_string(),
+        };
+        found.put(0, "", now)
+    });
+    let changes: Vec<Change> = many.collect();
+    for some in changes.chunks(500) {
+        kit.store.commit(some.to_vec()).await.unwrap();
+    }
+    let count = async || Match::count(kit.store.as_ref(), id).await.unwrap();
+    assert_eq!(count().await, 2_500);
+    let hard = json!({ "question_id": id, "hard_delete": true });
+    kit.done("delete_research_question", hard).await;
+    assert_eq!(count().await, 0);
+    let left = Match::of(kit.store.as_ref(), id, Page::first(1))
+        .await
+        .unwrap();
+    assert_eq!(left, []);
+    let told = kit
+        .wrong("get_research_question", json!({ "question_id": id }))
+        .await;
+    assert!(told.starts_with("QuestionNotFound"), "{told}");
+}

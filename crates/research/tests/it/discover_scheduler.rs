@@ -1,0 +1,82 @@
+//! Questions that are due, while the server is up.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_testkit::FixedClock;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use wiremock::{MockServer, ResponseTemplate};
+
+use crate::discover_kit::{at, crossref, timed, work, works};
+
+const DAY: i64 = 86_400_000_000;
+const LOOK: Duration = Duration::from_millis(20);
+
+async fn asked(server: &MockServer) -> usize {
+    server.received_requests().await.unwrap().len()
+}
+
+/// Waits until so many questions came to the source, and a few looks more.
+async fn settled(server: &MockServer, many: usize) -> usize {
+    for _ in 0..500 {
+        if asked(server).await >= many {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    tokio::time::sleep(LOOK * 10).await;
+    asked(server).await
+}
+
+#[tokio::test]
+async fn what_is_due_runs_once_and_what_is_not_does_not() {
+    let server = crossref(&[work("10.5555/one", "Honey bees and their dances", 2025)]).await;
+    let clock = Arc::new(FixedClock::new());
+    let kit = timed(&server, clock.clone(), Some(LOOK));
+    let daily = json!({ "name": "Daily", "keywords": ["honey bees"], "min_relevance_score": 0.1 });
+    let daily = kit.done("create_research_question", daily).await;
+    let never = json!({
+        "name": "Never", "keywords": ["wasps"], "schedule_frequency": "on-demand",
+    });
+    kit.done("create_research_question", never).await;
+    let resting = json!({ "name": "Off", "keywords": ["ants"] });
+    let resting = kit.done("create_research_question", resting).await;
+    let id = json!({ "question_id": resting["question"]["question_id"] });
+    kit.done("delete_research_question", id).await;
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    tokio::time::sleep(LOOK * 10).await;
+    assert_eq!(asked(&server).await, 0, "nothing is due yet");
+    clock.advance(2 * DAY);
+    assert_eq!(settled(&server, 1).await, 1);
+    let id = json!({ "question_id": daily["question"]["question_id"] });
+    let got = kit.done("get_research_question", id.clone()).await;
+    assert_eq!(got["question"]["last_run"]["matched"], 1, "{got:#}");
+    clock.advance(2 * DAY);
+    assert_eq!(settled(&server, 2).await, 2);
+    stop.cancel();
+    clock.advance(2 * DAY);
+    assert_eq!(settled(&server, 3).await, 2, "it was stopped");
+}
+
+#[tokio::test]
+async fn one_that_fails_rests_and_keeps_no_other_from_running() {
+    let server = crossref(&[]).await;
+    at(&server, "/works", ResponseTemplate::new(400), 1).await;
+    let clock = Arc::new(FixedClock::new());
+    let kit = timed(&server, clock.clone(), Some(LOOK));
+    let source = json!({ "name": "First", "keywords": ["bees"], "schedule_hours": 1 });
+    kit.done("create_crossref_source", source).await;
+    let later = json!({ "name": "Second", "keywords": ["ants"], "schedule_hours": 2 });
+    kit.done("create_crossref_source", later).await;
+    clock.advance(DAY);
+    at(&server, "/never", works(&[]), 1).await;
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    // One fails and is left alone for an hour; the other runs.
+    assert_eq!(settled(&server, 2).await, 2);
+    let got = |name: &'static str| kit.done("get_discovery_source", json!({ "source_name": name }));
+    assert!(got("first").await["sources"][0]["last_run"].is_null());
+    assert_eq!(got("second").await["sources"][0]["last_run"]["found"], 0);
+    stop.cancel();
+}

@@ -1,0 +1,156 @@
+//! Saved sources: one search of one source.
+
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use crate::{
+    collect_kit::{Kit, said},
+    discover_kit::{at, crossref, work, works},
+};
+
+const ALL: &[&str] = &[
+    "arxiv",
+    "pubmed",
+    "crossref",
+    "openalex",
+    "semantic_scholar",
+    "europe_pmc",
+    "biorxiv",
+];
+
+#[tokio::test]
+async fn every_source_can_be_saved_looked_at_and_deleted() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", ALL);
+    for source in ALL {
+        let tool = format!("create_{source}_source");
+        let mut arguments = json!({ "name": format!("My {source}"), "schedule_hours": 6 });
+        if *source == "biorxiv" {
+            arguments["start_date"] = json!("2024-01-01");
+            arguments["end_date"] = json!("2024-01-31");
+        } else {
+            let told = kit.wrong(&tool, arguments.clone()).await;
+            assert!(told.contains("keywords"), "{source}: {told}");
+            arguments["keywords"] = json!(["bees"]);
+        }
+        let made = kit.done(&tool, arguments.clone()).await;
+        let made = &made["sources"][0];
+        assert_eq!(made["source"], *source);
+        assert_eq!(made["schedule"], "every 6 hours");
+        assert_eq!(made["max_articles"], 50);
+        let told = kit.wrong(&tool, arguments).await;
+        assert!(told.contains("name of another one"), "{told}");
+    }
+    let arxiv = kit
+        .done("get_discovery_source", json!({ "source_name": "MY ARXIV" }))
+        .await;
+    assert_eq!(arxiv["sources"][0]["categories"], json!(["cs.LG", "cs.AI"]));
+    let listed = kit.done("list_discovery_sources", json!({})).await;
+    assert_eq!(listed["sources"].as_array().unwrap().len(), ALL.len());
+    // They are no questions.
+    let questions = kit
+        .done(
+            "list_research_questions",
+            json!({ "user_id": "*", "active_only": false }),
+        )
+        .await;
+    assert_eq!(questions["questions"], json!([]));
+    let named = json!({ "source_name": "My arxiv" });
+    kit.done("delete_discovery_source", named.clone()).await;
+    for tool in [
+        "get_discovery_source",
+        "delete_discovery_source",
+        "run_discovery",
+    ] {
+        let told = kit.wrong(tool, named.clone()).await;
+        assert!(told.starts_with("SourceNotFound"), "{tool}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_source_can_not_take_is_refused() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref", "pubmed"]);
+    let wrong = |more: Value| {
+        let mut arguments = json!({ "name": "Bees", "keywords": ["bees"] });
+        for (name, value) in more.as_object().unwrap() {
+            arguments[name] = value.clone();
+        }
+        arguments
+    };
+    for (more, field) in [
+        (json!({ "categories": ["cs.LG"] }), "categories"),
+        (json!({ "schedule_hours": 0 }), "schedule_hours"),
+        (json!({ "schedule_hours": 169 }), "schedule_hours"),
+        (json!({ "max_articles": 501 }), "max_articles"),
+        (json!({ "date_filter": "2024/01/01" }), "date_filter"),
+        (
+            json!({ "date_filter": "2024/05/01:2024/04/01" }),
+            "end_date",
+        ),
+        (
+            json!({ "date_filter": "2024/01/01:2024/12/31", "start_date": "2020" }),
+            "date_filter",
+        ),
+        (json!({ "name": "a\nb" }), "name"),
+    ] {
+        let told = kit.wrong("create_pubmed_source", wrong(more.clone())).await;
+        assert!(told.contains(field), "{more}: {told}");
+    }
+    // One that the settings leave out could never run.
+    let told = kit.wrong("create_arxiv_source", wrong(json!({}))).await;
+    assert!(told.starts_with("SourceNotFound"), "{told}");
+    let fine = wrong(json!({ "date_filter": "2024/01/01:2024/12/31" }));
+    let made = kit.done("create_pubmed_source", fine).await;
+    assert_eq!(made["sources"][0]["published_from"], "2024-01-01");
+    assert_eq!(made["sources"][0]["published_to"], "2024-12-31");
+}
+
+#[tokio::test]
+async fn all_are_run_although_one_fails_and_everything_found_fits() {
+    let found = [
+        work("10.5555/one", "Honey bees and their dances", 2024),
+        work("10.5555/two", "Concrete bridges under load", 2024),
+    ];
+    let server = crossref(&found).await;
+    at(&server, "/query", ResponseTemplate::new(400), 9).await;
+    let kit = Kit::with_sources(&server.uri(), &["crossref", "arxiv"]);
+    let told = kit.done("run_discovery", json!({})).await;
+    assert!(
+        said(&told).contains("no active saved source"),
+        "{}",
+        said(&told)
+    );
+    for (tool, name) in [
+        ("create_arxiv_source", "broken"),
+        ("create_crossref_source", "good"),
+    ] {
+        kit.done(tool, json!({ "name": name, "keywords": ["bees"] }))
+            .await;
+    }
+    let ran = kit
+        .done("run_discovery", json!({ "max_articles": 7 }))
+        .await;
+    let runs = ran["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2, "{ran:#}");
+    let of = |name: &str| runs.iter().find(|it| it["name"] == name).unwrap();
+    assert!(of("broken")["run"].is_null() && of("broken")["problem"].is_string());
+    assert_eq!(
+        of("good")["run"]["matched"],
+        2,
+        "a saved source judges nothing"
+    );
+    let told = kit
+        .wrong("run_discovery", json!({ "source_name": "broken" }))
+        .await;
+    assert!(told.starts_with("SourcesFailed"), "{told}");
+    at(&server, "/works", works(&found), 1).await;
+    let again = kit
+        .done("run_discovery", json!({ "source_name": "good" }))
+        .await;
+    assert_eq!(again["runs"][0]["run"]["new"], 0);
+    let asked = server.received_requests().await.unwrap();
+    assert!(
+        asked
+            .iter()
+            .any(|it| it.url.query().unwrap_or("").contains("sort=published"))
+    );
+}

@@ -1,0 +1,375 @@
+//! Where open PDFs are found, in which order, and what is said of those who had none.
+
+use std::{sync::Arc, time::Duration};
+
+use deliberate_core::{Article, ArxivId, Doi};
+use deliberate_research::{
+    locate::{FetchLimits, Located, Locator, Outcome, UnpaywallSettings},
+    sources::{PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture},
+    web::WebError,
+};
+use serde_json::{Value, json};
+
+use super::web_kit::{Raw, Step, http, json as answer, options, web};
+
+/// A source that knows of places, or fails.
+struct Knows(&'static str, Result<Vec<&'static str>, WebError>);
+
+impl Source for Knows {
+    fn about(&self) -> SourceAbout {
+        SourceAbout {
+            name: self.0.to_owned(),
+            title: self.0.to_owned(),
+            description: String::new(),
+            by_words: true,
+            has_key: false,
+            key_hint: None,
+        }
+    }
+
+    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+        Box::pin(async { Ok(SourceFound::default()) })
+    }
+
+    fn look_up<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn open_pdfs<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+        let places = self.1.clone().map(|urls| {
+            let place = |url: &str| PdfPlace {
+                url: url.to_owned(),
+                source: self.0.to_owned(),
+                version: None,
+                licence: None,
+            };
+            urls.into_iter().map(place).collect()
+        });
+        Box::pin(async { places })
+    }
+}
+
+fn paper(doi: &str) -> Article {
+    Article {
+        doi: Doi::parse(doi),
+        ..Article::default()
+    }
+}
+
+fn at(url: &str) -> Article {
+    Article {
+        url: Some(url.to_owned()),
+        ..Article::default()
+    }
+}
+
+fn urls(located: &Located) -> Vec<&str> {
+    located.places.iter().map(|it| it.url.as_str()).collect()
+}
+
+fn outcome<'a>(located: &'a Located, source: &str) -> Option<&'a Outcome> {
+    let asked = located.asked.iter().find(|it| it.source == source);
+    asked.map(|it| &it.outcome)
+}
+
+fn locator(unpaywall: &Raw) -> Locator {
+    let mut locator = Locator::new(web(options(&[unpaywall])));
+    locator.unpaywall = Some(UnpaywallSettings {
+        base_url: Some(unpaywall.url("/v2/")),
+        email: "me@example.org".to_owned(),
+    });
+    locator
+}
+
+async fn unpaywall(work: &Value) -> Raw {
+    Raw::saying(answer(&work.to_string())).await
+}
+
+#[tokio::test]
+async fn everyone_is_asked_and_believed_in_order() {
+    let oa = unpaywall(&json!({
+        "is_oa": true,
+        "best_oa_location": {"url_for_pdf": "https://repo.example/best.pdf",
+            "version": "acceptedVersion", "license": "cc-by"},
+        "oa_locations": [
+            {"url_for_pdf": "https://repo.example/best.pdf"},
+            {"url_for_pdf": null, "url": "https://repo.example/page"},
+            {"url_for_pdf": "https://other.example/b.pdf", "version": "odd"},
+        ],
+    }))
+    .await;
+    let mut locator = locator(&oa);
+    let limited = WebError::RateLimited {
+        host: "s2".to_owned(),
+        wait: Duration::from_millis(29_500),
+    };
+    let sources: [Arc<dyn Source>; 5] = [
+        Arc::new(Knows("europe_pmc", Ok(vec!["https://pmc.example/e.pdf"]))),
+        Arc::new(Knows("semantic_scholar", Err(limited))),
+        Arc::new(Knows("openalex", Ok(vec![]))),
+        Arc::new(Knows("arxiv", Ok(vec!["https://never.example/"]))),
+        Arc::new(Knows(
+            "crossref",
+            Ok(vec![
+                "https://www.repo.example/best.pdf",
+                "javascript:alert(1)",
+                "https://publisher.example/c.pdf",
+            ]),
+        )),
+    ];
+    locator.sources = sources.to_vec();
+    let article = Article {
+        arxiv_id: ArxivId::parse("2301.00001"),
+        pdf_url: Some("https://arxiv.org/pdf/2301.00001.pdf".to_owned()),
+        pmcid: Some("PMC77".to_owned()),
+        ..paper("10.1234/a?b")
+    };
+    let located = locator.locate(&article).await;
+    assert_eq!(
+        urls(&located),
+        [
+            "https://arxiv.org/pdf/2301.00001",
+            "https://europepmc.org/articles/PMC77?pdf=render",
+            "https://pmc.ncbi.nlm.nih.gov/articles/PMC77/pdf/",
+            "https://repo.example/best.pdf",
+            "https://other.example/b.pdf",
+            "https://publisher.example/c.pdf",
+            "https://pmc.example/e.pdf",
+        ]
+    );
+    let best = &located.places[3];
+    assert_eq!(best.version.as_deref(), Some("accepted"));
+    assert_eq!(best.licence.as_deref(), Some("cc-by"));
+    assert_eq!(
+        outcome(&located, "unpaywall"),
+        Some(&Outcome::Found { places: 2 })
+    );
+    assert_eq!(outcome(&located, "openalex"), Some(&Outcome::Nothing));
+    let wait = Outcome::RateLimited { wait_seconds: 29 };
+    assert_eq!(outcome(&located, "semantic_scholar"), Some(&wait));
+    let head = oa.heads().remove(0);
+    assert!(
+        head.starts_with("GET /v2/10.1234/a%3Fb?email=me%40example.org "),
+        "{head}"
+    );
+    let told = serde_json::to_value(&located.asked).unwrap();
+    assert_eq!(
+        told[0],
+        json!({"source": "arxiv", "outcome": "found", "places": 1})
+    );
+}
+
+#[tokio::test]
+async fn nothing_and_not_to_be_known_are_told_apart() {
+    let closed = unpaywall(&json!({
+        "is_oa": false,
+        "best_oa_location": {"url_for_pdf": "https://paywalled.example/x.pdf"},
+    }))
+    .await;
+    let located = locator(&closed).locate(&paper("10.1234/x")).await;
+    assert_eq!(located.places, []);
+    assert_eq!(outcome(&located, "unpaywall"), Some(&Outcome::Nothing));
+    for (answer, code) in [
+        (http("404 Not Found", "", ""), "nothing"),
+        (http("422 Unprocessable Entity", "", ""), "failed"),
+        (
+            http("429 Too Many Requests", "retry-after: 60\r\n", ""),
+            "rate_limited",
+        ),
+        (
+            http("200 OK", "content-type: text/html\r\n", "<html>"),
+            "failed",
+        ),
+        (http("200 OK", "", "{\"is_oa\": tr"), "failed"),
+    ] {
+        let server = Raw::saying(answer).await;
+        let located = locator(&server).locate(&paper("10.1234/x")).await;
+        let told = serde_json::to_value(&located.asked).unwrap();
+        assert_eq!(told[0]["outcome"], code);
+        assert_eq!(located.places, []);
+    }
+    let never = Raw::saying(answer("{}")).await;
+    let located = locator(&never).locate(&paper("10.1234/../../x")).await;
+    assert_eq!(outcome(&located, "unpaywall"), Some(&Outcome::Nothing));
+    assert_eq!(never.requests(), 0);
+}
+
+#[tokio::test]
+async fn places_follow_from_pages_and_names() {
+    let locator = Locator::new(web(options(&[])));
+    for (page, file) in [
+        (
+            "https://arxiv.org/abs/2301.00001v3",
+            "https://arxiv.org/pdf/2301.00001",
+        ),
+        (
+            "https://www.biorxiv.org/content/10.1101/2020.01.01.123456v2",
+            "https://www.biorxiv.org/content/10.1101/2020.01.01.123456v2.full.pdf",
+        ),
+        (
+            "http://medrxiv.org/content/10.1101/2020.01.01.123456v1.abstract?x=1",
+            "https://www.medrxiv.org/content/10.1101/2020.01.01.123456v1.full.pdf",
+        ),
+        (
+            "https://osf.io/preprints/psyarxiv/abcd1",
+            "https://osf.io/abcd1/download",
+        ),
+        ("https://osf.io/abcd1/", "https://osf.io/abcd1/download"),
+        (
+            "https://openreview.net/forum?id=aB_-1",
+            "https://openreview.net/pdf?id=aB_-1",
+        ),
+        (
+            "https://aclanthology.org/P19-1001/",
+            "https://aclanthology.org/P19-1001.pdf",
+        ),
+        (
+            "https://lab.example/Paper.PDF",
+            "https://lab.example/Paper.PDF",
+        ),
+    ] {
+        assert_eq!(urls(&locator.nearest(&at(page))), [file]);
+    }
+    for page in [
+        "https://evil.example/arxiv.org/abs/2301.00001",
+        "https://biorxiv.org.evil.example/content/10.1101/1",
+        "https://osf.io/../etc",
+        "ftp://lab.example/paper.pdf",
+        "file:///etc/x.pdf",
+        "no address",
+    ] {
+        assert_eq!(locator.nearest(&at(page)).places, [], "{page}");
+    }
+    let by_doi = [
+        (
+            "10.48550/arXiv.2301.00001",
+            "https://arxiv.org/pdf/2301.00001",
+        ),
+        ("10.31234/osf.io/abcd1", "https://osf.io/abcd1/download"),
+    ];
+    for (doi, file) in by_doi {
+        assert_eq!(urls(&locator.nearest(&paper(doi))), [file]);
+    }
+    let preprint = Article {
+        venue: Some("bioRxiv".to_owned()),
+        ..paper("10.1101/2020.01.01.123456")
+    };
+    let file = "https://www.biorxiv.org/content/10.1101/2020.01.01.123456.full.pdf";
+    assert_eq!(urls(&locator.nearest(&preprint)), [file]);
+}
+
+#[tokio::test]
+async fn a_link_that_nobody_says_is_open_is_not_called_open() {
+    let locator = Locator::new(web(options(&[])));
+    let linked = |open_access, source: &str| Article {
+        pdf_url: Some("https://publisher.example/x.pdf".to_owned()),
+        open_access,
+        sources: vec![source.to_owned()],
+        ..Article::default()
+    };
+    for (open_access, source, open) in [
+        (Some(true), "crossref", true),
+        (Some(false), "crossref", false),
+        (Some(false), "openalex", false),
+        (None, "crossref", false),
+        (None, "openalex", true),
+    ] {
+        let located = locator.nearest(&linked(open_access, source));
+        assert_eq!(located.places.len(), usize::from(open));
+        assert_eq!(located.doubtful.len(), usize::from(!open));
+    }
+}
+
+#[tokio::test]
+async fn places_are_tried_until_one_has_it() {
+    let server = Raw::start(|_, head| {
+        vec![Step::Send(if head.starts_with("GET /good") {
+            http("200 OK", "", "%PDF-1.4 x")
+        } else if head.starts_with("GET /page") {
+            http("200 OK", "content-type: text/html\r\n", "<html>")
+        } else if head.starts_with("GET /v2") {
+            let port = head
+                .lines()
+                .find_map(|it| it.strip_prefix("host: 127.0.0.1:"));
+            let good = format!("http://127.0.0.1:{}/good", port.unwrap_or_default());
+            answer(&json!({"is_oa": true, "best_oa_location": {"url_for_pdf": good}}).to_string())
+        } else {
+            http("404 Not Found", "", "")
+        })]
+    })
+    .await;
+    let mut locator = locator(&server);
+    locator.arxiv_pdfs = Some(server.url("/gone/"));
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("paper.pdf");
+    let limits = FetchLimits::default();
+    let article = Article {
+        arxiv_id: ArxivId::parse("2301.00001"),
+        pdf_url: Some("http://127.0.0.1:9/private.pdf".to_owned()),
+        ..paper("10.1234/x")
+    };
+    let obtained = locator
+        .obtain(&article, &to, limits, &|_, _| {})
+        .await
+        .unwrap();
+    assert_eq!(obtained.place.source, "unpaywall");
+    assert_eq!(obtained.file.bytes, 10);
+    let why: Vec<&str> = obtained.failed.iter().map(|(_, it)| it.code()).collect();
+    // What may not be asked is not even tried.
+    assert_eq!(why, ["not_found"]);
+    assert!(to.exists());
+    assert!(
+        server
+            .heads()
+            .iter()
+            .any(|it| it.starts_with("GET /gone/2301.00001 "))
+    );
+    let place = |url: &str| PdfPlace {
+        url: url.to_owned(),
+        source: "test".to_owned(),
+        version: None,
+        licence: None,
+    };
+    let bad = [place("no address"), place(server.url("/page").as_str())];
+    let failed = locator
+        .fetch(&bad, &to, limits, &|_, _| {})
+        .await
+        .unwrap_err();
+    let why: Vec<&str> = failed.iter().map(|(_, it)| it.code()).collect();
+    assert_eq!(why, ["forbidden", "unreadable"]);
+}
+
+#[tokio::test]
+async fn addresses_within_are_not_handed_out() {
+    let mut locator = Locator::new(web(options(&[])));
+    locator.sources = vec![
+        Arc::new(Knows(
+            "crossref",
+            Ok(vec![
+                "http://169.254.169.254/x.pdf",
+                "https://example.org/a.pdf",
+            ]),
+        )),
+        Arc::new(Knows("openalex", Ok(vec!["http://localhost/x.pdf"]))),
+    ];
+    let article = Article {
+        pdf_url: Some("http://10.0.0.1/secret.pdf".to_owned()),
+        ..paper("10.1234/x")
+    };
+    let located = locator.locate(&article).await;
+    assert_eq!(urls(&located), ["https://example.org/a.pdf"]);
+    assert_eq!(located.doubtful, []);
+    assert_eq!(
+        outcome(&located, "crossref"),
+        Some(&Outcome::Found { places: 1 })
+    );
+    assert!(matches!(
+        outcome(&located, "openalex"),
+        Some(Outcome::Failed { why }) if why.contains("left out")
+    ));
+    let closed = Article {
+        open_access: Some(false),
+        ..article
+    };
+    assert_eq!(locator.nearest(&closed).doubtful, []);
+}

@@ -1,0 +1,53 @@
+//! What callers of this crate see.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that meets something unexpected fails, in helpers too"
+)]
+
+mod agentic;
+mod agentic_ends;
+mod analysing;
+mod analysing_citations;
+mod answer;
+mod answer_hostile;
+mod answer_kit;
+mod answer_relevance;
+mod citing;
+mod citing_files;
+mod collect_files;
+mod collect_groups;
+mod collect_jobs;
+mod collect_kit;
+mod collect_same;
+mod collect_search;
+mod collect_tools;
+mod discover_kit;
+mod discover_questions;
+mod discover_runs;
+mod discover_scheduler;
+mod discover_sources;
+mod lab;
+mod locate;
+mod processing;
+mod reading;
+mod retrieval;
+mod search;
+mod search_laws;
+mod sources_citations;
+mod sources_faults;
+mod sources_found;
+mod sources_kit;
+mod sources_look_up;
+mod sources_requests;
+mod verify;
+mod verify_laws;
+mod web_cache;
+mod web_download;
+mod web_guard;
+mod web_kit;
+mod web_pace;

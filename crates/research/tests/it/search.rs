@@ -1,0 +1,261 @@
+//! Several sources asked together.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_core::{Article, ArxivId, Author, Doi, WorkKind};
+use deliberate_research::{
+    discover::search::{Outcome, SearchOptions, Searched, SourceReport, merge, search},
+    sources::{PaperId, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture},
+    web::WebError,
+};
+use wiremock::ResponseTemplate;
+
+use crate::sources_kit::{Desk, words};
+
+/// A source that says what it is told to, or never answers.
+struct Told(&'static str, Option<Result<SourceFound, WebError>>);
+
+impl Source for Told {
+    fn about(&self) -> SourceAbout {
+        SourceAbout {
+            name: self.0.to_owned(),
+            title: self.0.to_owned(),
+            description: String::new(),
+            by_words: true,
+            has_key: false,
+            key_hint: None,
+        }
+    }
+
+    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+        Box::pin(async {
+            match self.1.clone() {
+                Some(answer) => answer,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn look_up<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+fn told(name: &'static str, articles: Vec<Article>) -> Arc<dyn Source> {
+    let found = SourceFound {
+        total: Some(articles.len() as u64),
+        articles,
+        ..SourceFound::default()
+    };
+    Arc::new(Told(name, Some(Ok(found))))
+}
+
+fn failing(name: &'static str, error: WebError) -> Arc<dyn Source> {
+    Arc::new(Told(name, Some(Err(error))))
+}
+
+fn paper(title: &str, family: &str, source: &str) -> Article {
+    Article {
+        title: title.to_owned(),
+        authors: vec![Author::person(family, "A.")],
+        sources: vec![source.to_owned()],
+        ..Article::default()
+    }
+}
+
+fn titles(searched: &Searched) -> Vec<&str> {
+    searched
+        .papers
+        .iter()
+        .map(|it| it.article.title.as_str())
+        .collect()
+}
+
+#[tokio::test]
+async fn each_source_tells_how_it_went() {
+    let limited = WebError::RateLimited {
+        host: "b.org".to_owned(),
+        wait: Duration::from_millis(1_500),
+    };
+    let broken = WebError::Unreadable {
+        host: "c.org".to_owned(),
+        reason: "a page of HTML".to_owned(),
+    };
+    let found = SourceFound {
+        articles: vec![paper("One of them that is good", "Ant", "a")],
+        total: Some(9),
+        ignored: vec!["venue"],
+        skipped: 2,
+        kept: true,
+    };
+    let sources = [
+        Arc::new(Told("a", Some(Ok(found)))) as Arc<dyn Source>,
+        failing("b", limited),
+        failing("c", broken),
+        Arc::new(Told("d", None)),
+        told("e", Vec::new()),
+    ];
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let options = SearchOptions {
+        time: Duration::from_millis(50),
+        on_progress: Some(Arc::new({
+            let heard = Arc::clone(&heard);
+            move |report| heard.lock().unwrap().push(report.source.clone())
+        })),
+        ..SearchOptions::default()
+    };
+    let mut searched = search(&sources, &words("x", 1), &options).await;
+    assert!(!searched.all_failed());
+    for report in &mut searched.reports {
+        report.took_ms = 0;
+    }
+    insta::assert_json_snapshot!(searched);
+    let said: Vec<String> = searched.reports.iter().map(SourceReport::said).collect();
+    insta::assert_snapshot!(said.join("\n"));
+    let waits: Vec<_> = searched.reports.iter().map(SourceReport::wait_s).collect();
+    assert_eq!(waits, [None, Some(2), None, None, None]);
+    let mut heard = heard.lock().unwrap().clone();
+    assert_eq!(heard.last().map(String::as_str), Some("d"));
+    heard.sort();
+    assert_eq!(heard, ["a", "b", "c", "d", "e"]);
+}
+
+#[tokio::test]
+async fn nothing_found_is_not_all_failed() {
+    let error = WebError::TookTooLong {
+        host: "a".to_owned(),
+        after: Duration::from_secs(1),
+    };
+    let options = SearchOptions::of(9);
+    let all = [failing("a", error.clone()), failing("b", error.clone())];
+    assert!(search(&all, &words("x", 1), &options).await.all_failed());
+    let some = [failing("a", error), told("b", Vec::new())];
+    let searched = search(&some, &words("x", 1), &options).await;
+    assert!(!searched.all_failed() && searched.papers.is_empty());
+}
+
+#[tokio::test]
+async fn what_several_find_comes_first() {
+    let of = |source, names: &[&str]| {
+        let papers = names.iter().map(|it| paper(it, "Ant", source));
+        told(source, papers.collect())
+    };
+    let (one, two, three) = (
+        "On the first of all things",
+        "On the second of things",
+        "On the third of things",
+    );
+    let sources = [of("a", &[one, two]), of("b", &[three, two])];
+    let searched = search(&sources, &words("x", 9), &SearchOptions::default()).await;
+    assert_eq!(titles(&searched), [two, one, three]);
+    let best = &searched.papers[0];
+    assert!((best.score - 2.0 / 62.0).abs() < 1e-12, "{}", best.score);
+    assert_eq!(best.duplicates, 1);
+    assert_eq!(best.ranks.values().copied().collect::<Vec<_>>(), [2, 2]);
+}
+
+#[tokio::test]
+async fn more_than_was_asked_for_is_cut() {
+    let many = (0..50).map(|it| paper(&format!("The paper that has the number {it}"), "Ant", "a"));
+    let options = SearchOptions {
+        per_source: 3,
+        ..SearchOptions::default()
+    };
+    let searched = search(&[told("a", many.collect())], &words("x", 1), &options).await;
+    assert_eq!(searched.papers.len(), 3);
+    assert_eq!(
+        searched.reports[0].outcome,
+        Outcome::Ok {
+            count: 3,
+            total: Some(50)
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_preprint_and_its_published_version_are_one() {
+    let title = "Array programming with the NumPy library";
+    let preprint = Article {
+        kind: WorkKind::Preprint,
+        arxiv_id: ArxivId::parse("2006.10256v3"),
+        summary: Some("A long abstract of the preprint.".to_owned()),
+        venue: Some("arXiv".to_owned()),
+        ..paper(title, "Harris", "arxiv")
+    };
+    let registered = Article {
+        kind: WorkKind::Preprint,
+        doi: Doi::parse("10.48550/arXiv.2006.10256"),
+        citation_count: Some(7),
+        ..paper("Array programming with NumPy", "Harris", "openalex")
+    };
+    let published = Article {
+        kind: WorkKind::JournalArticle,
+        doi: Doi::parse("10.1038/s41586-020-2649-2"),
+        venue: Some("Nature".to_owned()),
+        volume: Some("585".to_owned()),
+        citation_count: Some(5),
+        summary: Some("Short.".to_owned()),
+        retracted: Some(false),
+        ..paper(
+            "Array Programming with the NumPy Library!",
+            "HARRIS",
+            "crossref",
+        )
+    };
+    let sources = [
+        told("arxiv", vec![preprint]),
+        told("openalex", vec![registered]),
+        told("crossref", vec![published]),
+    ];
+    let searched = search(&sources, &words("x", 9), &SearchOptions::default()).await;
+    assert_eq!(searched.papers.len(), 1, "{:?}", titles(&searched));
+    insta::assert_json_snapshot!(searched.papers);
+}
+
+#[test]
+fn who_says_retracted_is_believed() {
+    let says = |it| Article {
+        retracted: it,
+        ..paper("A paper that many have read", "Ant", "a")
+    };
+    let merged =
+        |all: &[Option<bool>]| merge(&all.iter().copied().map(says).collect::<Vec<_>>()).retracted;
+    assert_eq!(merged(&[Some(false), Some(true), None]), Some(true));
+    assert_eq!(merged(&[Some(false), None]), Some(false));
+    assert_eq!(merged(&[None, None]), None);
+}
+
+#[tokio::test]
+async fn real_sources_are_merged_over_the_wire() {
+    let desk = Desk::new().await;
+    desk.answers("/query", "arxiv/search.xml").await;
+    desk.answers("/paper/search", "semantic_scholar/search.json")
+        .await;
+    desk.answers("/search", "europe_pmc/search.json").await;
+    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
+    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    desk.always(ResponseTemplate::new(429)).await;
+    let names = [
+        "arxiv",
+        "semantic_scholar",
+        "europe_pmc",
+        "pubmed",
+        "crossref",
+    ];
+    let sources: Vec<_> = names.iter().map(|it| desk.source(it)).collect();
+    let searched = search(&sources, &words("array", 9), &SearchOptions::default()).await;
+    let shown: Vec<String> = searched
+        .papers
+        .iter()
+        .map(|it| format!("{} ({})", it.article.title, it.article.sources.join(", ")))
+        .collect();
+    insta::assert_json_snapshot!(shown);
+    let last = &searched.reports[4];
+    assert!(
+        matches!(last.outcome, Outcome::RateLimited { wait_s: 1.. }),
+        "{last:?}"
+    );
+}

@@ -1,0 +1,339 @@
+//! Answers that are none: every source says what is wrong, and none takes a failure for an empty
+//! result.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_core::PartialDate;
+use deliberate_research::{
+    sources::{PaperQuery, SourceFound},
+    web::{Web, WebError},
+};
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::sources_kit::{Desk, recorded, reply, words};
+
+const ALL: &[&str] = &[
+    "arxiv",
+    "semantic_scholar",
+    "openalex",
+    "crossref",
+    "pubmed",
+    "europe_pmc",
+    "biorxiv",
+    "medrxiv",
+];
+
+fn query() -> PaperQuery {
+    PaperQuery {
+        from: PartialDate::parse("2024-01-01"),
+        to: PartialDate::parse("2024-01-31"),
+        ..words("attention", 10)
+    }
+}
+
+async fn answered(source: &str, reply: ResponseTemplate) -> Result<SourceFound, WebError> {
+    let desk = Desk::new().await;
+    desk.always(reply).await;
+    desk.source(source).search(&query()).await
+}
+
+async fn code(source: &str, reply: ResponseTemplate) -> &'static str {
+    let answer = answered(source, reply).await;
+    answer.expect_err(source).code()
+}
+
+#[tokio::test]
+async fn slower_is_slower() {
+    for source in ALL {
+        let reply = ResponseTemplate::new(429).insert_header("retry-after", "77");
+        let error = answered(source, reply).await.expect_err(source);
+        let wait = error.wait().expect(source);
+        assert!(
+            wait > Duration::from_mins(1) && wait <= Duration::from_secs(77),
+            "{source}: {wait:?}"
+        );
+        for status in [429, 503] {
+            let error = answered(source, ResponseTemplate::new(status))
+                .await
+                .expect_err(source);
+            assert_eq!(error.code(), "rate_limited", "{source}");
+            assert!(error.wait() > Some(Duration::ZERO), "{source}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn arxiv_says_slower_with_406_and_others_do_not() {
+    assert_eq!(
+        code("arxiv", ResponseTemplate::new(406)).await,
+        "rate_limited"
+    );
+    assert_eq!(code("crossref", ResponseTemplate::new(406)).await, "status");
+}
+
+#[tokio::test]
+async fn keys_are_refused() {
+    for source in ALL {
+        for status in [401, 403] {
+            assert_eq!(
+                code(source, ResponseTemplate::new(status)).await,
+                "key_needed",
+                "{source}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_and_pieces_are_unreadable() {
+    for source in ALL {
+        for file in [
+            "errors/page.html",
+            "errors/truncated.json",
+            "arxiv/truncated.xml",
+            "arxiv/bomb.xml",
+        ] {
+            assert_eq!(
+                code(source, reply(200, file)).await,
+                "unreadable",
+                "{source}: {file}"
+            );
+        }
+        for body in [
+            "",
+            "null",
+            "[]",
+            "7",
+            "{}",
+            "<a/>",
+            "\u{feff}<!DOCTYPE HTML><p>",
+        ] {
+            let reply = ResponseTemplate::new(200).set_body_raw(body, "application/json");
+            assert_eq!(code(source, reply).await, "unreadable", "{source}: {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_source_complains_of_is_handed_on() {
+    let complaints = [
+        ("arxiv", "arxiv/error.xml", "incorrect id format"),
+        (
+            "openalex",
+            "openalex/refused.json",
+            "Invalid query parameters",
+        ),
+        (
+            "crossref",
+            "crossref/refused.json",
+            "must be a positive integer",
+        ),
+        ("pubmed", "pubmed/refused.json", "Search Backend failed"),
+        ("biorxiv", "biorxiv/refused.json", "invalid date format"),
+        ("europe_pmc", "europe_pmc/refused.json", "No query supplied"),
+    ];
+    for (source, file, said) in complaints {
+        let error = answered(source, reply(200, file)).await.expect_err(source);
+        assert!(error.to_string().contains(said), "{source}: {error}");
+    }
+    assert_eq!(
+        code("pubmed", reply(200, "pubmed/too_fast.json")).await,
+        "rate_limited"
+    );
+}
+
+#[tokio::test]
+async fn nothing_found_is_no_failure() {
+    let empty = [
+        ("arxiv", "arxiv/empty.xml"),
+        ("semantic_scholar", "semantic_scholar/empty.json"),
+        ("openalex", "openalex/empty.json"),
+        ("crossref", "crossref/empty.json"),
+        ("pubmed", "pubmed/empty.json"),
+        ("biorxiv", "biorxiv/empty.json"),
+        ("medrxiv", "biorxiv/empty.json"),
+        ("europe_pmc", "europe_pmc/empty.json"),
+    ];
+    for (source, file) in empty {
+        let found = answered(source, reply(200, file)).await.expect(source);
+        assert!(found.articles.is_empty(), "{source}");
+        assert_eq!(found.skipped, 0, "{source}");
+    }
+}
+
+#[tokio::test]
+async fn records_of_which_none_can_be_read_are_no_empty_result() {
+    let untitled = [
+        (
+            "semantic_scholar",
+            json!({"total": 1, "data": [{"title": null}]}),
+        ),
+        (
+            "openalex",
+            json!({"meta": {"count": 1}, "results": [{"display_name": 7.5, "title": []}, 3]}),
+        ),
+        (
+            "crossref",
+            json!({"message": {"items": [{"title": []}, null]}}),
+        ),
+        (
+            "europe_pmc",
+            json!({"hitCount": 9, "resultList": {"result": []}}),
+        ),
+        (
+            "biorxiv",
+            json!({"messages": [{"status": "ok"}], "collection": [{"doi": "10.1101/1"}]}),
+        ),
+    ];
+    for (source, body) in untitled {
+        // A number is text enough for a title.
+        let body = body.to_string().replace("7.5", "{}");
+        let reply = ResponseTemplate::new(200).set_body_raw(body, "application/json");
+        assert_eq!(code(source, reply).await, "unreadable", "{source}");
+    }
+}
+
+/// Every value of a recorded answer is in turn replaced by each kind of nonsense.
+#[tokio::test]
+async fn no_field_of_the_wrong_type_does_harm() {
+    let files = [
+        ("semantic_scholar", "semantic_scholar/search.json", "data"),
+        ("openalex", "openalex/search.json", "results"),
+        ("crossref", "crossref/search.json", "items"),
+        ("europe_pmc", "europe_pmc/search.json", "result"),
+    ];
+    for (source, file, list) in files {
+        let desk = Desk::new().await;
+        let whole: serde_json::Value = serde_json::from_slice(&recorded(file)).unwrap();
+        let nonsense = [
+            json!(null),
+            json!({"a": []}),
+            json!([[]]),
+            json!(-1),
+            json!("\u{0}<&\u{202e}"),
+        ];
+        let records = spoiled(&whole, list, &nonsense);
+        let many = records.len();
+        let mut answer = whole.clone();
+        *find(&mut answer, list) = json!(records);
+        desk.always(ResponseTemplate::new(200).set_body_json(answer))
+            .await;
+        let found = desk
+            .source(source)
+            .search(&words("x", 500))
+            .await
+            .expect(source);
+        let sum = found.articles.len() + found.skipped as usize;
+        assert!(
+            many > 60 && sum >= many.min(500),
+            "{source}: {sum} of {many}"
+        );
+        for article in &found.articles {
+            let text = serde_json::to_string(article).unwrap();
+            assert!(
+                !text.contains('\u{202e}') && !text.contains("\\u0000"),
+                "{text}"
+            );
+            assert!(!article.title.is_empty());
+        }
+    }
+}
+
+fn find<'a>(value: &'a mut serde_json::Value, name: &str) -> &'a mut serde_json::Value {
+    let pointer = match name {
+        "items" => "/message/items",
+        "result" => "/resultList/result",
+        "results" => "/results",
+        _ => "/data",
+    };
+    value.pointer_mut(pointer).unwrap()
+}
+
+/// The first record with each of its fields in turn made nonsense, and one that is whole.
+fn spoiled(
+    whole: &serde_json::Value,
+    list: &str,
+    nonsense: &[serde_json::Value],
+) -> Vec<serde_json::Value> {
+    let record = find(&mut whole.clone(), list)[0].clone();
+    let mut all = vec![record.clone()];
+    for field in record.as_object().unwrap().keys() {
+        for it in nonsense {
+            let mut spoiled = record.clone();
+            spoiled[field] = it.clone();
+            all.push(spoiled);
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn answers_kept_from_before_are_marked_and_pages_are_asked_for_again() {
+    let mut desk = Desk::new().await;
+    desk.keep = Duration::from_mins(1);
+    let mock = wiremock::Mock::given(wiremock::matchers::any());
+    let page = mock
+        .respond_with(reply(200, "errors/page.html"))
+        .up_to_n_times(1);
+    page.mount(&desk.server).await;
+    let source = desk.source("crossref");
+    source.search(&words("array", 4)).await.unwrap_err();
+    desk.answers("/works", "crossref/search.json").await;
+    assert!(!source.search(&words("array", 4)).await.unwrap().kept);
+    assert!(!source.search(&words("other", 4)).await.unwrap().kept);
+    assert!(source.search(&words("other", 4)).await.unwrap().kept);
+}
+
+/// XML that breaks off anywhere, or in which a piece is lost, is refused or read as far as it goes.
+#[tokio::test]
+async fn no_damage_to_xml_does_harm() {
+    for (source, at, file) in [
+        ("arxiv", "/query", "arxiv/search.xml"),
+        ("pubmed", "/efetch.fcgi", "pubmed/efetch.xml"),
+    ] {
+        let desk = Desk::new().await;
+        desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
+        let pieces = damaged(&recorded(file));
+        let many = pieces.len();
+        let pieces = Arc::new(Mutex::new(pieces));
+        let next = move |_: &wiremock::Request| {
+            let body = pieces.lock().unwrap().pop().unwrap_or_default();
+            ResponseTemplate::new(200).set_body_raw(body, "text/xml")
+        };
+        let mock = wiremock::Mock::given(wiremock::matchers::path(format!("/api{at}")));
+        mock.respond_with(next).mount(&desk.server).await;
+        // A way for each piece, so that none waits for the pace of the one before.
+        let answers = (0..many).map(|_| async {
+            let web = Web::new(desk.options()).unwrap();
+            desk.source_by(&web, source).search(&query()).await
+        });
+        for answer in futures::future::join_all(answers).await {
+            match answer {
+                Ok(found) => assert!(!found.articles.is_empty(), "{source}"),
+                Err(error) => assert_eq!(error.code(), "unreadable", "{source}: {error}"),
+            }
+        }
+    }
+}
+
+fn damaged(whole: &[u8]) -> Vec<Vec<u8>> {
+    let places = (1..whole.len()).step_by(whole.len() / 24);
+    let pairs = places.map(|at| {
+        let end = (at + 40).min(whole.len());
+        [whole[..at].to_vec(), [&whole[..at], &whole[end..]].concat()]
+    });
+    pairs.flatten().collect()
+}
+
+#[tokio::test]
+async fn a_feed_of_another_kind_is_no_empty_result() {
+    let many = format!("<feed>{}</feed>", "<a/>".repeat(1_100_000));
+    for body in ["<feed/>", "<feed xmlns='urn:x'></feed>", &many] {
+        let reply = ResponseTemplate::new(200).set_body_raw(body, "application/atom+xml");
+        assert_eq!(code("arxiv", reply).await, "unreadable");
+    }
+}

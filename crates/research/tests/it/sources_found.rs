@@ -1,0 +1,164 @@
+//! What each source makes of a recorded answer, and what it asked for it.
+
+use deliberate_core::PartialDate;
+use deliberate_research::sources::PaperQuery;
+
+use crate::sources_kit::{Desk, words};
+
+fn days(from: &str, to: &str) -> PaperQuery {
+    PaperQuery {
+        from: PartialDate::parse(from),
+        to: PartialDate::parse(to),
+        ..words("mouse neurons", 10)
+    }
+}
+
+#[tokio::test]
+async fn arxiv() {
+    let desk = Desk::new().await;
+    desk.answers("/query", "arxiv/search.xml").await;
+    let found = desk.source("arxiv").search(&words("attention", 3)).await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn semantic_scholar() {
+    let desk = Desk::new().await;
+    desk.answers("/paper/search", "semantic_scholar/search.json")
+        .await;
+    let found = desk
+        .source("semantic_scholar")
+        .search(&words("self-attention models", 10))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn openalex() {
+    let desk = Desk::new().await;
+    desk.answers("/works", "openalex/search.json").await;
+    let found = desk
+        .source("openalex")
+        .search(&words("array programming", 3))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn crossref() {
+    let desk = Desk::new().await;
+    desk.answers("/works", "crossref/search.json").await;
+    let found = desk
+        .source("crossref")
+        .search(&words("array programming", 4))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn pubmed() {
+    let desk = Desk::new().await;
+    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
+    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    let found = desk
+        .source("pubmed")
+        .search(&words("array programming", 4))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn biorxiv() {
+    let desk = Desk::new().await;
+    for page in ["0", "2", "4"] {
+        let at = format!("/details/biorxiv/2024-01-01/2024-01-31/{page}/json");
+        desk.answers(&at, &format!("biorxiv/page{page}.json")).await;
+    }
+    let found = desk
+        .source("biorxiv")
+        .search(&days("2024-01", "2024-01"))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn medrxiv() {
+    let desk = Desk::new().await;
+    let at = "/details/medrxiv/2024-02-01/2024-02-29/0/json";
+    desk.answers(at, "medrxiv/page0.json").await;
+    let query = PaperQuery {
+        words: String::new(),
+        categories: vec!["Public and Global Health".to_owned()],
+        ..days("2024-02", "2024-02")
+    };
+    let found = desk.source("medrxiv").search(&query).await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn europe_pmc() {
+    let desk = Desk::new().await;
+    desk.answers("/search", "europe_pmc/search.json").await;
+    let found = desk
+        .source("europe_pmc")
+        .search(&words("array programming", 2))
+        .await;
+    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+}
+
+#[tokio::test]
+async fn a_window_that_is_too_long_is_read_from_its_end() {
+    let desk = Desk::new().await;
+    let page = serde_json::json!({
+        "messages": [{"status": "ok", "count": 1, "total": 4_000_000_000_u64}],
+        "collection": [{"title": "Mouse neurons", "doi": "10.1101/1", "date": "2024-01-01"}],
+    });
+    desk.always(wiremock::ResponseTemplate::new(200).set_body_json(page))
+        .await;
+    let found = desk
+        .source("biorxiv")
+        .search(&days("2013", "2024"))
+        .await
+        .unwrap();
+    let asked = desk.asked().await;
+    assert_eq!(asked.len(), 12, "{asked:?}");
+    assert_eq!(
+        asked[0],
+        "/api/details/biorxiv/2013-01-01/2024-12-31/0/json"
+    );
+    assert_eq!(
+        asked[1],
+        "/api/details/biorxiv/2013-01-01/2024-12-31/3999999999/json"
+    );
+    assert_eq!(found.ignored, ["older days of the window"]);
+    assert_eq!(found.articles.len(), 1);
+}
+
+#[tokio::test]
+async fn pages_follow_one_another() {
+    let desk = Desk::new().await;
+    let page = |mark: &str, file: &str| {
+        wiremock::Mock::given(wiremock::matchers::query_param("cursorMark", mark))
+            .respond_with(crate::sources_kit::reply(200, file))
+    };
+    page("*", "europe_pmc/full_page.json")
+        .mount(&desk.server)
+        .await;
+    page("AoII+/==", "europe_pmc/page2.json")
+        .mount(&desk.server)
+        .await;
+    let found = desk
+        .source("europe_pmc")
+        .search(&words("array", 120))
+        .await
+        .unwrap();
+    assert_eq!(found.articles.len(), 101);
+    let last = found.articles.last().unwrap();
+    assert_eq!(last.title, "Something & something else");
+    assert_eq!(last.authors[1].family, "van der Berg");
+    let asked = desk.asked().await;
+    assert!(
+        asked[1].contains("pageSize=20&cursorMark=AoII%2B%2F%3D%3D"),
+        "{asked:?}"
+    );
+}

@@ -1,0 +1,220 @@
+//! Single papers by their names, their PDFs, and what became of them.
+
+use deliberate_research::sources::{NoticeKind, PaperId};
+use wiremock::ResponseTemplate;
+
+use crate::sources_kit::{Desk, reply};
+
+fn id(text: &str) -> PaperId {
+    PaperId::parse(text).unwrap()
+}
+
+/// A DOI with all that an address has a meaning for.
+const ODD: &str = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2#?";
+
+#[tokio::test]
+async fn names_are_put_into_addresses_once() {
+    let odd = "10.1002/(sici)1097-0258(19980815/30)17:15/16%3C1661::aid-sim968%3E3.0.co;2-2%23%3F";
+    for (source, at) in [
+        ("crossref", format!("/api/works/{odd}")),
+        ("semantic_scholar", format!("/api/paper/DOI:{odd}?fields=")),
+        ("openalex", format!("/api/works/doi:{odd}?select=")),
+    ] {
+        let desk = Desk::new().await;
+        desk.always(ResponseTemplate::new(404)).await;
+        assert_eq!(
+            desk.source(source).look_up(&id(ODD)).await,
+            Ok(None),
+            "{source}"
+        );
+        let asked = desk.asked().await;
+        assert!(asked[0].starts_with(&at), "{source}: {asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_a_source_does_not_know_are_not_asked_for() {
+    for (source, name) in [
+        ("arxiv", "10.1038/s41586-020-2649-2"),
+        ("semantic_scholar", "W2001234"),
+        ("openalex", "204e3073870fae3d05bcbc2f6a8e263d9b72e776"),
+        ("crossref", "arXiv:1706.03762"),
+        ("pubmed", "W2001234"),
+        ("biorxiv", "10.1038/s41586-020-2649-2"),
+        ("europe_pmc", "W2001234"),
+    ] {
+        let desk = Desk::new().await;
+        assert_eq!(
+            desk.source(source).look_up(&id(name)).await,
+            Ok(None),
+            "{source}"
+        );
+        assert!(desk.asked().await.is_empty(), "{source}");
+    }
+}
+
+#[tokio::test]
+async fn papers_are_looked_up() {
+    for (source, at, file, name, title) in [
+        (
+            "arxiv",
+            "/query",
+            "arxiv/search.xml",
+            "10.48550/arXiv.1706.03762",
+            "Attention Is All You Need",
+        ),
+        (
+            "semantic_scholar",
+            "/paper/PMID:32939066",
+            "semantic_scholar/paper.json",
+            "pmid:32939066",
+            "Array programming with NumPy",
+        ),
+        (
+            "openalex",
+            "/works/W2001234",
+            "openalex/work.json",
+            "W2001234",
+            "RETRACTED: Ileal-lymphoid-nodular hyperplasia, non-specific colitis, and pervasive developmental disorder in children",
+        ),
+        (
+            "biorxiv",
+            "/details/biorxiv/10.1101/339747/na/json",
+            "biorxiv/by_doi.json",
+            "10.1101/339747",
+            "New title of it",
+        ),
+        (
+            "europe_pmc",
+            "/search",
+            "europe_pmc/search.json",
+            "PMC7759461",
+            "Array programming with NumPy",
+        ),
+    ] {
+        let desk = Desk::new().await;
+        desk.answers(at, file).await;
+        let paper = desk
+            .source(source)
+            .look_up(&id(name))
+            .await
+            .unwrap()
+            .expect(source);
+        assert_eq!(paper.title, title, "{source}");
+        assert_eq!(paper.sources, [source]);
+    }
+}
+
+#[tokio::test]
+async fn a_look_up_finds_the_paper_and_no_other() {
+    let desk = Desk::new().await;
+    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
+    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    let pubmed = desk.source("pubmed");
+    let paper = pubmed
+        .look_up(&id("10.1016/S0140-6736(97)11096-0"))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(paper.pmid.as_deref(), Some("9500320"));
+    assert_eq!(pubmed.look_up(&id("10.1000/reference")).await, Ok(None));
+    assert!(
+        desk.asked().await[0].contains("term=%2210.1016%2Fs0140-6736%2897%2911096-0%22%5BAID%5D")
+    );
+}
+
+#[tokio::test]
+async fn retractions_are_found_both_ways() {
+    let desk = Desk::new().await;
+    let doi = "10.1016/S0140-6736(97)11096-0";
+    desk.answers("/works/10.1016/s0140-6736(97)11096-0", "crossref/work.json")
+        .await;
+    desk.answers("/works", "crossref/updates.json").await;
+    let notices = desk
+        .source("crossref")
+        .notices(&id(doi))
+        .await
+        .unwrap()
+        .unwrap();
+    insta::assert_json_snapshot!(notices);
+    let asked = desk.asked().await;
+    assert!(
+        asked[1].starts_with("/api/works?filter=updates%3A10.1016%2Fs0140-6736%2897%2911096-0&"),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
+async fn retractions_are_told_by_indexes() {
+    let desk = Desk::new().await;
+    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    desk.answers("/works/W2001234", "openalex/work.json").await;
+    desk.answers("/search", "europe_pmc/search.json").await;
+    let pubmed = desk
+        .source("pubmed")
+        .notices(&id("pmid:9500320"))
+        .await
+        .unwrap()
+        .unwrap();
+    let kinds: Vec<NoticeKind> = pubmed.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [NoticeKind::Retraction, NoticeKind::Correction]);
+    assert_eq!(
+        pubmed[0].doi.as_ref().unwrap().as_str(),
+        "10.1016/s0140-6736(10)60175-4"
+    );
+    assert_eq!(pubmed[1].date.unwrap().year, 2004);
+    let another = desk.source("pubmed").notices(&id("pmid:20301001")).await;
+    assert_eq!(another, Ok(None));
+    let openalex = desk
+        .source("openalex")
+        .notices(&id("W2001234"))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(openalex[0].kind, NoticeKind::Retraction);
+    let europe = desk.source("europe_pmc");
+    let europe = europe
+        .notices(&id("10.1101/2020.01.30.927871"))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (europe[0].kind, europe[0].date.unwrap().year),
+        (NoticeKind::Retraction, 2020)
+    );
+}
+
+#[tokio::test]
+async fn open_pdfs_are_named() {
+    let desk = Desk::new().await;
+    desk.answers("/works/W2001234", "openalex/work.json").await;
+    desk.answers(
+        "/paper/DOI:10.1038/s41586-020-2649-2",
+        "semantic_scholar/paper.json",
+    )
+    .await;
+    desk.answers("/search", "europe_pmc/search.json").await;
+    desk.answers(
+        "/details/biorxiv/10.1101/339747/na/json",
+        "biorxiv/by_doi.json",
+    )
+    .await;
+    desk.replies(
+        "/works/10.1038/s41586-020-2649-2",
+        reply(200, "crossref/work.json"),
+    )
+    .await;
+    let mut places = Vec::new();
+    for (source, name) in [
+        ("arxiv", "1706.03762"),
+        ("openalex", "W2001234"),
+        ("semantic_scholar", "10.1038/s41586-020-2649-2"),
+        ("europe_pmc", "10.1038/s41586-020-2649-2"),
+        ("biorxiv", "10.1101/339747"),
+        ("crossref", "10.1038/s41586-020-2649-2"),
+        ("pubmed", "pmid:1"),
+    ] {
+        places.extend(desk.source(source).open_pdfs(&id(name)).await.unwrap());
+    }
+    insta::assert_json_snapshot!(places);
+}
