@@ -183,7 +183,8 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let modern = Client::of(&context).modern;
-        let (page, guests) = shelf::tools::list(self.tools(), self.guests(), page, &context)?;
+        let (page, guests) =
+            shelf::tools::list(&self.registry, self.tools(), self.guests(), page, &context)?;
         Ok(guests::listed(page, &guests, modern, &context))
     }
 

@@ -32,7 +32,8 @@ fn leave_out(schema: &mut Map<String, Value>) {
 
 fn goes_without_saying(keyword: &str, value: &Value, counts: bool) -> bool {
     match keyword {
-        "additionalProperties" => value == false,
+        "additionalProperties" => value.is_boolean(),
+        "default" => *value == json!([]) || *value == json!({}),
         "maxLength" | "maxItems" => true,
         "minLength" => value == 1,
         "maximum" => value.as_f64().is_some_and(|most| most >= FAR),

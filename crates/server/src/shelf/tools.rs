@@ -1,6 +1,6 @@
 //! The list of tools: those that the caller may call, ours before those of other servers.
 
-use deliberate_toolkit::{Guest, RESUME};
+use deliberate_toolkit::{Guest, RESUME, Registry};
 use rmcp::{
     ErrorData, RoleServer,
     model::{ListToolsResult, PaginatedRequestParams, Tool},
@@ -27,6 +27,7 @@ impl Listed<'_> {
 
 /// A page of the list: our tools on it, and the guests after them.
 pub(crate) fn list(
+    registry: &Registry,
     tools: &[Tool],
     guests: Vec<Guest>,
     page: Option<PaginatedRequestParams>,
@@ -41,7 +42,7 @@ pub(crate) fn list(
         .map(Listed::Own)
         .chain(guests.map(Listed::Guest));
     // Resuming is for everyone; whose call it is and which is looked at then.
-    let allowed = |one: &Listed<'_>| one.name() == RESUME || principal.scope.allows(one.name());
+    let allowed = |one: &Listed<'_>| one.name() == RESUME || registry.shows(&principal, one.name());
     let (shown, next) = List::Tools.cut(all.filter(allowed).collect(), page, Listed::name)?;
     let (mut tools, mut guests) = (Vec::new(), Vec::new());
     for one in shown {
