@@ -7,6 +7,7 @@ mod gateway;
 mod logging;
 mod minds;
 mod prompts;
+mod research;
 mod servers;
 mod telemetry;
 mod wiring;

@@ -6,6 +6,7 @@ use anyhow::Context;
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::Gateway;
 use deliberate_prompts::{Engine, library::Shelf};
+use deliberate_research::Lab;
 use deliberate_server::{
     FileLimits, FileRoots, Subscriptions,
     http::{ProgressHub, ProgressOptions},
@@ -21,7 +22,7 @@ use crate::{
     config::{Durability, Loaded, Settings},
     gateway,
     minds::Chooser,
-    prompts,
+    prompts, research,
     servers::{Catalogue, Problem},
 };
 
@@ -34,6 +35,8 @@ pub(crate) struct Wired {
     pub(crate) progress: Arc<ProgressHub>,
     /// The library of prompts, if there are tools for it. Nothing is read before it is needed.
     pub(crate) shelf: Option<Arc<Shelf>>,
+    /// Research, if there are tools for it. Nothing is opened before it is needed.
+    pub(crate) lab: Option<Arc<Lab>>,
     /// Other servers, if there are any. Nothing is connected before it is needed.
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// Those that can't be used.
@@ -77,6 +80,13 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
     if let Some((engine, _)) = &shelf {
         registry = deliberate_prompts::register(registry, engine);
     }
+    let lab = match sets.research {
+        Some(_) => Some(lab(loaded, &store)?),
+        None => None,
+    };
+    if let (Some(lab), Some(face)) = (&lab, sets.research) {
+        registry = deliberate_research::register(registry, lab, face);
+    }
     let catalogue = if sets.gateway {
         Catalogue::read(loaded)
     } else {
@@ -105,6 +115,7 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         subscriptions,
         progress,
         shelf: shelf.map(|(_, shelf)| shelf),
+        lab,
         gateway,
         left_out: catalogue.problems,
     })
@@ -121,6 +132,15 @@ fn shelf(
     shelf.on_change(Box::new(move |changed| prompts::tell(changed, &told)));
     let engine = Arc::new(Engine::new(options, shelf.clone()));
     Ok((engine, shelf))
+}
+
+/// What research works with.
+fn lab(loaded: &Loaded, store: &Arc<dyn Store>) -> anyhow::Result<Arc<Lab>> {
+    let options = research::options(loaded)?;
+    let lab = Lab::new(options, store.clone(), Arc::new(SystemClock));
+    lab.context(
+        "research can't be set up; leave `research_compact` out of `tools.sets` to do without",
+    )
 }
 
 /// The store of the settings.

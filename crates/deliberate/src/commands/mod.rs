@@ -5,7 +5,9 @@ mod config;
 mod demo;
 mod doctor;
 mod import;
+mod papers;
 mod prompt;
+mod read_file;
 mod serve;
 mod servers;
 mod sessions;
@@ -53,6 +55,8 @@ enum Command {
     Think(think::ThinkArgs),
     /// Use and look after your prompts
     Prompt(prompt::PromptArgs),
+    /// Find, read, question and cite papers
+    Papers(papers::PapersArgs),
     /// Look at what was reasoned
     Sessions(sessions::SessionsArgs),
     /// Use and look after other MCP servers, whose tools clients get through this one
@@ -69,6 +73,9 @@ enum Command {
     Import(import::ImportArgs),
     /// Make a token for a client that comes over HTTP
     Token(token::TokenArgs),
+    /// Read one file and write what is in it: the work of a process of its own, that can be stopped
+    #[command(name = READ_FILE, hide = true)]
+    ReadFile(read_file::ReadFileArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -83,6 +90,9 @@ impl Command {
         }
     }
 }
+
+/// The command that the program starts itself with to read a file.
+pub(crate) const READ_FILE: &str = "read-file";
 
 /// What every command has at hand.
 pub(crate) struct Shell<'a> {
@@ -99,6 +109,9 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
     }
     if let Some(Command::Token(args)) = &program.command {
         return token::run(args, output);
+    }
+    if let Some(Command::ReadFile(args)) = &program.command {
+        return Ok(read_file::run(args));
     }
     let mut flags = program.options.flags();
     if let Some(workspace) = program.command.as_ref().and_then(Command::workspace) {
@@ -135,6 +148,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
         Command::Demo(args) => runtime()?.block_on(demo::run(&args, shell)),
         Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
         Command::Prompt(args) => runtime()?.block_on(prompt::run(&args, shell)),
+        Command::Papers(args) => runtime()?.block_on(papers::run(&args, shell)),
         Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
         Command::Servers(args) => runtime()?.block_on(servers::run(&args, shell)),
         Command::Tools(args) => tools::run(&args, shell),
@@ -148,6 +162,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
         }
         Command::Import(args) => runtime()?.block_on(import::run(&args, shell)),
         Command::Token(args) => token::run(&args, output),
+        Command::ReadFile(args) => Ok(read_file::run(&args)),
         Command::Completions(args) => completions::run(&args, output),
     }
 }

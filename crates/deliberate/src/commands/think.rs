@@ -141,7 +141,7 @@ fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
     Ok(reply)
 }
 
-fn explained(error: anyhow::Error) -> anyhow::Error {
+pub(super) fn explained(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ToolError>().map(ToolError::hint) {
         // Hints are written for callers of tools.
         Some(Some(hint)) => {

@@ -19,6 +19,8 @@ pub(crate) struct Environment {
     pub(crate) data_dir: Option<PathBuf>,
     /// Where this user's programs keep settings.
     pub(crate) config_dir: Option<PathBuf>,
+    /// Folders the user's own files are in.
+    pub(crate) readable: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -28,6 +30,7 @@ impl Environment {
             home: dirs::home_dir(),
             data_dir: dirs::data_dir(),
             config_dir: dirs::config_dir(),
+            readable: own_folders(),
             ..Self::default()
         };
         for (name, value) in std::env::vars_os() {
@@ -97,6 +100,23 @@ impl fmt::Debug for Environment {
             .field("home", &self.home)
             .field("data_dir", &self.data_dir)
             .field("config_dir", &self.config_dir)
+            .field("readable", &self.readable)
             .finish()
     }
+}
+
+/// The user's documents, downloads and desktop, and where the program was started, unless that is a
+/// whole home or disk.
+fn own_folders() -> Vec<PathBuf> {
+    let started = std::env::current_dir().ok().filter(|folder| {
+        let home = dirs::home_dir();
+        folder.parent().is_some() && home.is_none_or(|home| !home.starts_with(folder))
+    });
+    let own = [
+        dirs::document_dir(),
+        dirs::download_dir(),
+        dirs::desktop_dir(),
+        started,
+    ];
+    own.into_iter().flatten().collect()
 }

@@ -12,6 +12,7 @@ mod nearest;
 mod origin;
 mod prompts;
 mod reference;
+mod research;
 mod servers;
 mod setting;
 mod settings;
@@ -29,6 +30,7 @@ pub(crate) use load::Loaded;
 pub(crate) use origin::Origin;
 pub(crate) use prompts::{Judge, Prompts};
 pub(crate) use reference::{reference_markdown, sample_toml};
+pub(crate) use research::{Maker, Research};
 pub(crate) use servers::{Wrong, ourselves, wrong_fields};
 pub(crate) use settings::{Durability, Http, LogFormat, LogLevel, Settings, Stdio, Telemetry};
 #[cfg(test)]

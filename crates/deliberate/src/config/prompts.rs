@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use deliberate_research::Face;
+
 use super::value::IN_MEMORY;
 use super::values::Values;
 
@@ -12,6 +14,8 @@ pub(crate) struct ToolSets {
     pub(crate) reasoning: bool,
     /// Those of the prompt engine.
     pub(crate) prompts: bool,
+    /// Those of research, and how they are shown.
+    pub(crate) research: Option<Face>,
     /// Those of other servers.
     pub(crate) gateway: bool,
 }
@@ -71,6 +75,13 @@ impl ToolSets {
         Self {
             reasoning: chosen.contains(&"reasoning"),
             prompts: chosen.contains(&"prompts"),
+            research: if chosen.contains(&"research") {
+                Some(Face::Listed)
+            } else {
+                chosen
+                    .contains(&"research_compact")
+                    .then_some(Face::Compact)
+            },
             gateway: chosen.contains(&"gateway"),
         }
     }
@@ -80,7 +91,7 @@ impl Prompts {
     pub(super) fn from_values(values: &Values) -> Self {
         let workspace = values.optional_path("prompts.workspace");
         Self {
-            workspace: workspace.or_else(|| beside(&values.path("database.path"))),
+            workspace: workspace.or_else(|| beside(&values.path("database.path"), "prompts")),
             folders: Folders::from_values(values),
             commands: values.texts("prompts.commands"),
             scripts: values.texts("prompts.scripts"),
@@ -98,10 +109,10 @@ impl Prompts {
 }
 
 /// A user without directories of their own has at least named the database.
-fn beside(database: &Path) -> Option<PathBuf> {
+pub(super) fn beside(database: &Path, name: &str) -> Option<PathBuf> {
     let named = database != Path::new(IN_MEMORY);
     let folder = database.parent().filter(|_| named)?;
-    Some(folder.join("prompts"))
+    Some(folder.join(name))
 }
 
 impl Folders {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::prompts::{Prompts, ToolSets};
+use super::research::Research;
 use super::servers::Gateway;
 use super::values::{Values, narrow};
 
@@ -60,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) tools: ToolSets,
     /// The prompt engine.
     pub(crate) prompts: Prompts,
+    /// Research.
+    pub(crate) research: Research,
     /// Other servers.
     pub(crate) gateway: Gateway,
     /// Traces.
@@ -355,6 +358,7 @@ impl Settings {
             },
             tools: ToolSets::from_values(values),
             prompts: Prompts::from_values(values),
+            research: Research::from_values(values),
             gateway: Gateway::from_values(values),
             telemetry: Telemetry {
                 endpoint: values.text("telemetry.endpoint"),

@@ -66,6 +66,7 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let mut findings = vec![configuration(loaded), database(loaded).await];
     findings.push(provider(loaded).await);
     findings.push(prompts(loaded));
+    findings.push(research(loaded));
     findings.extend(servers(loaded));
     findings.push(limits(loaded));
     findings.extend(clients(loaded));
@@ -125,6 +126,44 @@ async fn database(loaded: &Loaded) -> Finding {
     };
     Finding {
         what: "database",
+        verdict,
+        text,
+    }
+}
+
+/// What research has to work with. Asks nobody.
+fn research(loaded: &Loaded) -> Finding {
+    let what = "research";
+    let settings = &loaded.settings.research;
+    if loaded.settings.tools.research.is_none() {
+        return Finding {
+            what,
+            verdict: Verdict::Note,
+            text: "off; `tools.sets` leaves it out".to_owned(),
+        };
+    }
+    let (verdict, text) = match crate::research::options(loaded) {
+        Err(error) => (Verdict::Wrong, error.to_string()),
+        Ok(options) => {
+            let keys = settings
+                .sources
+                .iter()
+                .filter(|it| it.key.is_some())
+                .count();
+            let contact = match options.contact {
+                Some(_) => "a contact address",
+                None => "no contact address (`research.contact`, which Unpaywall needs)",
+            };
+            let text = format!(
+                "{} sources, {keys} with a key, {contact}; papers in {}",
+                settings.sources.len(),
+                options.papers.display()
+            );
+            (Verdict::Fine, text)
+        }
+    };
+    Finding {
+        what,
         verdict,
         text,
     }

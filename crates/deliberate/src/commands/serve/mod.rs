@@ -80,6 +80,9 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
     if let Some(shelf) = &house.wired.shelf {
         shelf.start();
     }
+    if let Some(lab) = &house.wired.lab {
+        lab.start(&house.registry, house.shutdown.clone());
+    }
     for problem in &house.wired.left_out {
         tracing::warn!("{problem}");
     }

@@ -160,7 +160,7 @@ fn all_mistakes_are_reported_at_once() {
 fn a_list_of_words_takes_only_known_ones() {
     assert_snapshot!(
         User::new().variable("DELIBERATE_TOOLS_SETS", "reasoning, promts").complaint(),
-        @"environment variable DELIBERATE_TOOLS_SETS: `promts` is not one of reasoning, prompts, gateway (`tools.sets`); did you mean `prompts`?"
+        @"environment variable DELIBERATE_TOOLS_SETS: `promts` is not one of reasoning, prompts, research, research_compact, gateway (`tools.sets`); did you mean `prompts`?"
     );
     assert_snapshot!(
         User::new().file("[tools]\nsets = []\n").complaint(),
@@ -168,7 +168,7 @@ fn a_list_of_words_takes_only_known_ones() {
     );
     assert_snapshot!(
         User::new().flag("--set tools.sets", "tools.sets", " , ").complaint(),
-        @"flag --set tools.sets: `,` is not one of reasoning, prompts, gateway (`tools.sets`)"
+        @"flag --set tools.sets: `,` is not one of reasoning, prompts, research, research_compact, gateway (`tools.sets`)"
     );
     assert_snapshot!(
         User::new().flag("--set prompts.judge", "prompts.judge", "modle").complaint(),

@@ -226,7 +226,7 @@ fn every_key_reaches_its_field() {
                 Kind::Integer { min, .. } | Kind::Milliseconds { min, .. } => {
                     (min + 2 * index as u64).to_string()
                 }
-                Kind::Number { .. } => (index as f64 / 100.0).to_string(),
+                Kind::Number { max, .. } => (max * index as f64 / 1_000.0).to_string(),
                 Kind::Switch => "off".to_owned(),
                 Kind::Choice(words) | Kind::Choices(words) => (*words.last().unwrap()).to_owned(),
                 Kind::Path => format!("/elsewhere-{index}"),

@@ -1,0 +1,254 @@
+//! What `deliberate papers` can be told, as calls of tools.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::{PapersCommand, object};
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// A topic, a title or a question
+    query: String,
+    /// Only these sources
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    sources: Vec<String>,
+    /// Not older than this: 2020 or 2020-05-17
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Not younger
+    #[arg(long, value_name = "DATE")]
+    to: Option<String>,
+    /// How many
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    limit: u32,
+    /// The newest first
+    #[arg(long)]
+    newest: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Files, folders, DOIs, arXiv ids
+    #[arg(required = true)]
+    what: Vec<String>,
+    /// Also fetch open PDFs of those that are named by an id
+    #[arg(long)]
+    download: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// How many
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    limit: u32,
+    /// Leave out so many
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    offset: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Its id, DOI, arXiv id, citation key or title
+    paper: String,
+    /// Print these pages: 3-5
+    #[arg(long, value_name = "PAGES")]
+    pages: Option<String>,
+    /// Print this section
+    #[arg(long, value_name = "TITLE", conflicts_with = "pages")]
+    section: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindArgs {
+    /// What to look for
+    query: String,
+    /// How many papers
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The question
+    question: String,
+    /// Take more time: ask again in other words, grade what is found, check the answer
+    #[arg(long)]
+    thorough: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CiteArgs {
+    /// Papers; all without any
+    papers: Vec<String>,
+    /// The style: apa, ieee, mla, chicago, harvard, nature, vancouver…
+    #[arg(long, default_value = "apa")]
+    style: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Papers; all without any
+    papers: Vec<String>,
+    /// bibtex, ris, endnote, json or csv
+    #[arg(long, default_value = "bibtex")]
+    format: String,
+    /// The file's name, in the folder of exports
+    #[arg(long, value_name = "NAME")]
+    file: Option<String>,
+    /// Replace what is there
+    #[arg(long)]
+    overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// A file in BibTeX, RIS or CSL-JSON
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool
+    tool: String,
+    /// Its arguments as JSON
+    #[arg(default_value = "{}")]
+    arguments: String,
+}
+
+/// The folders of the files that are named.
+pub(super) fn folders(command: &PapersCommand) -> Vec<PathBuf> {
+    let PapersCommand::Add(args) = command else {
+        return Vec::new();
+    };
+    let folder = |what: &String| {
+        let path = std::path::absolute(what).ok()?;
+        if path.is_dir() {
+            return Some(path);
+        }
+        path.is_file().then(|| path.parent().map(Path::to_owned))?
+    };
+    args.what.iter().filter_map(folder).collect()
+}
+
+/// The tools to call, and with what.
+pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<(&str, Value)>> {
+    let one = match command {
+        PapersCommand::Search(args) => ("search_papers", search(args)),
+        PapersCommand::Add(args) => return add(args),
+        PapersCommand::List(args) => (
+            "list_articles",
+            json!({ "limit": args.limit, "offset": args.offset }),
+        ),
+        PapersCommand::Show(args) => ("read_article", show(args)),
+        PapersCommand::Find(args) => (
+            "search_articles",
+            json!({ "query": args.query, "limit": args.limit }),
+        ),
+        PapersCommand::Ask(args) if args.thorough => (
+            "agentic_research_question",
+            json!({ "question": args.question }),
+        ),
+        PapersCommand::Ask(args) => (
+            "answer_research_question",
+            json!({ "question": args.question }),
+        ),
+        PapersCommand::Cite(args) => {
+            let most = if args.papers.is_empty() {
+                200
+            } else {
+                args.papers.len()
+            };
+            let arguments =
+                json!({ "articles": args.papers, "style": args.style, "max_results": most });
+            ("format_citations", arguments)
+        }
+        PapersCommand::Export(args) => ("export_bibliography", export(args)),
+        PapersCommand::Check(args) => {
+            let text = std::fs::read_to_string(&args.file)
+                .with_context(|| format!("{} can't be read", args.file.display()))?;
+            ("audit_bibliography", json!({ "bibliography": text }))
+        }
+        PapersCommand::Stats => ("collection_stats", json!({})),
+        PapersCommand::Call(args) => (args.tool.as_str(), object(&args.arguments)?),
+    };
+    Ok(vec![one])
+}
+
+fn search(args: &SearchArgs) -> Value {
+    let mut wanted = Map::new();
+    wanted.insert("query".to_owned(), args.query.clone().into());
+    wanted.insert("max_results".to_owned(), args.limit.into());
+    if !args.sources.is_empty() {
+        wanted.insert("sources".to_owned(), args.sources.clone().into());
+    }
+    if args.newest {
+        wanted.insert("sort_by".to_owned(), "newest".into());
+    }
+    for (name, date) in [("date_from", &args.from), ("date_to", &args.to)] {
+        if let Some(date) = date {
+            wanted.insert(name.to_owned(), date.clone().into());
+        }
+    }
+    wanted.into()
+}
+
+/// Files and folders by themselves, ids together.
+fn add(args: &AddArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
+    let mut calls = Vec::new();
+    let mut ids: Vec<&str> = Vec::new();
+    for what in &args.what {
+        let path = Path::new(what);
+        if path.is_dir() {
+            let folder = std::path::absolute(path)?.display().to_string();
+            let arguments = json!({ "directory_path": folder, "max_files": 100 });
+            calls.push(("batch_process_pdfs", arguments));
+        } else if path.exists() {
+            let file = std::path::absolute(path)?.display().to_string();
+            calls.push(("process_pdf", json!({ "pdf_path": file })));
+        } else if looks_like_a_file(path) {
+            bail!("there is no file {}", path.display());
+        } else {
+            ids.push(what);
+        }
+    }
+    for some in ids.chunks(20) {
+        let arguments = json!({ "identifiers": some, "download": args.download });
+        calls.push(("add_article", arguments));
+    }
+    Ok(calls)
+}
+
+/// By its ending; ids have others.
+fn looks_like_a_file(path: &Path) -> bool {
+    let ending = path.extension().and_then(|it| it.to_str()).unwrap_or("");
+    let known = ["pdf", "md", "txt", "html", "htm", "docx", "epub"];
+    known.iter().any(|it| ending.eq_ignore_ascii_case(it))
+}
+
+fn show(args: &ShowArgs) -> Value {
+    let mut wanted = Map::new();
+    wanted.insert("article_identifier".to_owned(), args.paper.clone().into());
+    for (name, value) in [("pages", &args.pages), ("section", &args.section)] {
+        if let Some(value) = value {
+            wanted.insert(name.to_owned(), value.clone().into());
+        }
+    }
+    wanted.into()
+}
+
+fn export(args: &ExportArgs) -> Value {
+    let mut wanted = Map::new();
+    wanted.insert("format".to_owned(), args.format.clone().into());
+    wanted.insert("overwrite".to_owned(), args.overwrite.into());
+    wanted.insert("max_results".to_owned(), 1_000.into());
+    if !args.papers.is_empty() {
+        wanted.insert("articles".to_owned(), args.papers.clone().into());
+    }
+    if let Some(file) = &args.file {
+        wanted.insert("filename".to_owned(), file.clone().into());
+    }
+    wanted.into()
+}
