@@ -51,6 +51,21 @@ const ARROWS: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
+    ("deliberate-extract", &[]),
+    ("deliberate-index", &[]),
+    ("deliberate-citations", &["deliberate-core"]),
+    (
+        "deliberate-research",
+        &[
+            "deliberate-citations",
+            "deliberate-core",
+            "deliberate-extract",
+            "deliberate-index",
+            "deliberate-store",
+            "deliberate-thinker",
+            "deliberate-toolkit",
+        ],
+    ),
     (
         "deliberate-server",
         &[
@@ -64,10 +79,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "deliberate-adapter",
             "deliberate-core",
+            "deliberate-extract",
             "deliberate-gateway",
+            "deliberate-index",
             "deliberate-language",
             "deliberate-prompts",
             "deliberate-reasoning",
+            "deliberate-research",
             "deliberate-server",
             "deliberate-store",
             "deliberate-thinker",

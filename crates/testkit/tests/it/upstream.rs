@@ -128,5 +128,12 @@ async fn faults_happen_when_they_are_wanted() {
 
     let mut client = upstream(&["--fault", "no-such-fault"]);
     assert!(!client.wait_exit().await.unwrap().success());
-    assert!(client.stderr().contains("no-such-fault"));
+    // What it said may be read a moment after it ended.
+    for _ in 0..100 {
+        if client.stderr().contains("no-such-fault") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{}", client.stderr());
 }

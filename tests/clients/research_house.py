@@ -1,0 +1,175 @@
+"""A researcher's desk: the server with the world of papers around it, and its tools as a client calls them."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from conftest import Connect, Home, error, text_of_result
+from paper_world import World
+from papers import PAPERS, pdf
+
+Fields = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def whole_world():
+    world = World()
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def world(whole_world: World) -> World:
+    """The sources, as if nobody had asked them yet."""
+    whole_world.reset()
+    return whole_world
+
+
+class Desk:
+    """Tools, called by name."""
+
+    def __init__(self, client: Client, home: Home) -> None:
+        self.client = client
+        self.papers = home.path / "papers"
+        self.inbox = home.path / "inbox"
+        self.exports = home.path / "exports"
+
+    async def __call__(self, tool: str, /, **arguments: Any) -> Fields:
+        """The answer of a call that goes well; people read what it says, programs the rest."""
+        result = await self.client.call_tool(tool, arguments)
+        assert not result.is_error, text_of_result(result)
+        answer = result.structured_content
+        assert isinstance(answer, dict)
+        if "needs_reply" not in answer:
+            assert text_of_result(result) == answer["said"] != ""
+        return answer
+
+    async def refused(self, tool: str, /, **arguments: Any) -> Fields:
+        """The error of a call that does not; it never tells what the program is made of."""
+        told = error(await self.client.call_tool(tool, arguments))
+        assert told["message"] and "panicked" not in str(told) and ".rs:" not in str(told)
+        return told
+
+    async def think(self, tool: str, reply: Callable[[Fields], Any], /, **arguments: Any) -> Fields:
+        """The answer of a call for which the client thinks: `reply` answers each ask."""
+        return await self.go_on(await self(tool, **arguments), reply)
+
+    async def go_on(self, answer: Fields, reply: Callable[[Fields], Any]) -> Fields:
+        for _ in range(60):
+            if "needs_reply" not in answer:
+                return answer
+            needs = answer["needs_reply"]
+            replies = [reply(ask) for ask in needs["asks"]]
+            answer = await self("reasoning_resume", id=needs["id"], replies=replies)
+        raise AssertionError("it never stops asking")
+
+    def put(self, name: str, data: bytes) -> Path:
+        """A file in the folder of the desk that may be read."""
+        file = self.inbox / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        return file
+
+    def put_paper(self, slug: str) -> Path:
+        return self.put(f"{slug}.pdf", pdf(PAPERS[slug]))
+
+    async def take_in(self, *slugs: str) -> dict[str, str]:
+        """Papers of the world with their texts in the collection; their ids."""
+        ids = {}
+        for slug in slugs:
+            ids[slug] = (await self("process_pdf", pdf_path=str(self.put_paper(slug))))["article_id"]
+        return ids
+
+
+Sit = Callable[..., AbstractAsyncContextManager[Desk]]
+
+
+@pytest.fixture
+def desk(connect: Connect, home: Home, world: World) -> Sit:
+    """Opens a desk: `async with desk("crossref", "openalex") as ask`, with these sources or all."""
+
+    @asynccontextmanager
+    async def desk(*sources: str, at: Home | None = None, era: str = "auto", **more: str) -> AsyncIterator[Desk]:
+        place = at or home
+        settings = world.settings(*sources, **(places(place) | more))
+        async with connect(era, settings, at=place) as client:
+            yield Desk(client, place)
+
+    return desk
+
+
+def places(home: Home) -> dict[str, str]:
+    """The folders of a desk."""
+    (home.path / "inbox").mkdir(exist_ok=True)
+    return {
+        "DELIBERATE_RESEARCH_PAPERS": str(home.path / "papers"),
+        "DELIBERATE_RESEARCH_READABLE": str(home.path / "inbox"),
+        "DELIBERATE_RESEARCH_EXPORTS": str(home.path / "exports"),
+        "DELIBERATE_RESEARCH_CONTACT": "reader@example.org",
+    }
+
+
+def by_source(answer: Fields) -> dict[str, Fields]:
+    """How each source answered."""
+    return {report["source"]: report for report in answer["sources"]}
+
+
+def titles(papers: list[Fields]) -> list[str]:
+    return [paper["title"].lower() for paper in papers]
+
+
+def everywhere(home: Home) -> bytes:
+    """Everything that was written in a home."""
+    files = [file for file in home.path.rglob("*") if file.is_file() and not file.is_symlink()]
+    return b"\n".join(file.read_bytes() for file in files)
+
+
+def texts_of(ask: Fields) -> str:
+    """All that a model is told."""
+    return "\n".join([ask["system"], *(message["text"] for message in ask["messages"])])
+
+
+def entries_of(bibtex: str) -> dict[str, Fields]:
+    """The entries of a BibTeX file, by their keys; fails where BibTeX would."""
+    entries: dict[str, Fields] = {}
+    at = 0
+    while (start := bibtex.find("@", at)) >= 0:
+        head = re.compile(r"@(\w+)\{([^\s,{}\"#%'()=~\\]+),\s*").match(bibtex, start)
+        assert head, bibtex[start : start + 80]
+        fields: Fields = {"type": head[1].lower()}
+        at = head.end()
+        while not bibtex.startswith("}", at):
+            name = re.compile(r"\s*([\w-]+)\s*=\s*(\{|[a-z]{3}\b)").match(bibtex, at)
+            assert name, bibtex[at : at + 80]
+            # Months are words of BibTeX's own; all else stands in braces.
+            end = closing(bibtex, name.end()) if name[2] == "{" else name.end() - 1
+            fields[name[1].lower()] = bibtex[name.end() : end] if name[2] == "{" else name[2]
+            rest = re.compile(r"\s*,?\s*").match(bibtex, end + 1)
+            assert rest
+            at = rest.end()
+        at += 1
+        assert head[2] not in entries, f"{head[2]} is there twice"
+        entries[head[2]] = fields
+    return entries
+
+
+def closing(text: str, at: int) -> int:
+    """Where the brace that is open at a place closes. BibTeX counts escaped braces too."""
+    depth = 1
+    for place in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place
+    raise AssertionError("a brace is never closed")
+
+
+def unescaped(value: str) -> str:
+    """A value of BibTeX without braces and commands for special signs."""
+    for command, sign in [(r"\%", "%"), (r"\&", "&"), (r"\_", "_"), (r"\textbraceleft", ""), (r"\textbraceright", "")]:
+        value = value.replace(command, sign)
+    return re.sub(r"[{}]", "", value)
