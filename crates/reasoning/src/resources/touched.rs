@@ -70,6 +70,8 @@ pub(super) fn by(change: &Change, session: Option<&SessionId>) -> Vec<Touched> {
         Change::KeepThread { .. }
         | Change::AddSnapshot(_)
         | Change::Require(_)
+        | Change::PutItem { .. }
+        | Change::DropItem { .. }
         | Change::Suspend(_)
         | Change::EndSuspension { .. }
         | Change::RunOn { .. }
