@@ -136,13 +136,11 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
     kit.put(".hidden.md", "# Hidden\n\nWords of a hidden file.");
     kit.put("after.md", "# On ants\n\nWords of a file that came later.");
     until(async || total().await == 2).await;
-    stop.cancel();
     let remembered = kit.folder.path().join("derived/watched.json");
-    assert!(
-        std::fs::read_to_string(remembered)
-            .unwrap()
-            .contains("before.pdf")
-    );
+    // Written down once the files that came with it are read.
+    let said = async || std::fs::read_to_string(&remembered).unwrap_or_default();
+    until(async || said().await.contains("before.pdf")).await;
+    stop.cancel();
 }
 
 fn text_of(contents: &[deliberate_toolkit::Contents]) -> &str {
