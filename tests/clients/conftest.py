@@ -29,7 +29,9 @@ PATIENCE_SECONDS = 60
 # The tools: those that reason, whose names begin alike, and those of the prompt engine.
 REASONING_TOOLS = 24
 ENGINE_TOOLS = {"prompt_engine", "resource_manager", "system_control"}
-ALL_TOOLS = REASONING_TOOLS + len(ENGINE_TOOLS)
+# Research is behind one tool unless it is asked for.
+RESEARCH_TOOLS = {"research"}
+ALL_TOOLS = REASONING_TOOLS + len(ENGINE_TOOLS) + len(RESEARCH_TOOLS)
 
 # The handshake revisions, and 2026-07-28 as a client finds it by itself.
 ERAS = ["legacy", "auto"]

@@ -128,7 +128,7 @@ class Bench:
             assert has(told[name], check), f"{tool}: {name} is {told[name]!r}"
         return told
 
-    async def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def refused(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         told = error(await self.client.call_tool(tool, arguments))
         assert told["message"] and told["hint"]
         return told
@@ -305,6 +305,7 @@ UNKNOWN = [
     ("prompt_engine", {"chain_id": NOBODY}, "InvalidChainId"),
     ("resource_manager", {"resource_type": "prompt", "action": "inspect", "id": NOBODY}, "NotFound"),
     ("system_control", {"action": "session", "operation": "inspect", "session_id": NO_RUN}, "RunNotFound"),
+    ("research", {"tool": "get_article_details", "arguments": {"article_identifier": NOBODY}}, "ArticleNotFound"),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ENGINE_TOOLS, Connect, Home, Standin
+from conftest import ENGINE_TOOLS, RESEARCH_TOOLS, Connect, Home, Standin
 from scenario import RULES, Course, Mind, run, told_to_provider
 
 pytestmark = pytest.mark.anyio
@@ -123,9 +123,9 @@ async def test_the_course_uses_every_tool_and_every_rule(
     connect: Connect, standin: Standin, home: Home
 ) -> None:
     lived = await live("client", "auto", connect, standin, home)
-    # The prompt engine's tools are no part of reasoning; they have tests of their own.
-    assert lived.course.called == lived.tools - ENGINE_TOOLS
-    assert ENGINE_TOOLS <= lived.tools
+    # The tools of the prompt engine and of research are no part of reasoning; they have tests of their own.
+    assert lived.course.called == lived.tools - ENGINE_TOOLS - RESEARCH_TOOLS
+    assert ENGINE_TOOLS | RESEARCH_TOOLS <= lived.tools
     unused = [rule["words"] for number, rule in enumerate(RULES) if number not in lived.course.mind.used]
     assert unused == []
     # Some calls took several rounds, and some rounds several asks at once.

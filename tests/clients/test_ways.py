@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import MCPError, types
 
-from conftest import ALL_TOOLS, ENGINE_TOOLS, HttpServer, Standin, answer, error, think
+from conftest import ALL_TOOLS, ENGINE_TOOLS, RESEARCH_TOOLS, HttpServer, Standin, answer, error, think
 from test_sampling import Lender
 
 pytestmark = [
@@ -21,7 +21,7 @@ async def test_tools_are_listed_and_called(reach, standin: Standin) -> None:
         names = [tool.name for tool in tools.tools]
         assert names[0] == "reasoning_linear"
         assert len(names) == len(set(names)) == ALL_TOOLS
-        assert {name for name in names if not name.startswith("reasoning_")} == ENGINE_TOOLS
+        assert {name for name in names if not name.startswith("reasoning_")} == ENGINE_TOOLS | RESEARCH_TOOLS
         first = await think(client, "Is a virus alive?")
         second = await think(client, "Why?", session_id=first["session_id"])
         assert second["previous_thought"] == first["thought_id"]
