@@ -87,9 +87,19 @@ impl Server {
 
     /// The memory it has in RAM now, in KiB (Linux only).
     pub fn resident_kib(&self) -> anyhow::Result<u64> {
+        self.memory_kib("VmRSS:")
+    }
+
+    /// What of it is its own, without the pages of the program, which grow with the program (Linux
+    /// only).
+    pub fn own_kib(&self) -> anyhow::Result<u64> {
+        self.memory_kib("RssAnon:")
+    }
+
+    fn memory_kib(&self, which: &str) -> anyhow::Result<u64> {
         let pid = self.child.id().context("the server has ended")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(which));
         let number = line.and_then(|line| line.split_whitespace().next());
         Ok(number.context("the server has ended")?.parse()?)
     }

@@ -16,7 +16,8 @@ use tokio::{
 use crate::{memory::Memory, tally::Tally};
 
 const CONNECTIONS: usize = 64;
-const MOST_KIB: u64 = 100 * 1024;
+/// Of its own: a build for tests has some 70 MB of program beside it.
+const MOST_KIB: u64 = 48 * 1024;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(
@@ -41,13 +42,16 @@ pub(crate) async fn run(
     }
     while !flood.is_empty() {
         sleep(LOOK_EVERY).await;
-        memory.flood = memory.flood.max(server.resident_kib()?);
+        memory.flood = memory.flood.max(server.own_kib()?);
         while let Some(ended) = flood.try_join_next() {
             ended?;
         }
     }
     if memory.flood >= MOST_KIB {
-        tally.violated(format!("the flood took memory to {} KiB", memory.flood));
+        tally.violated(format!(
+            "the flood took its own memory to {} KiB",
+            memory.flood
+        ));
     }
     Ok(())
 }

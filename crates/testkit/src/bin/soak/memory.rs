@@ -84,7 +84,10 @@ impl fmt::Display for Memory {
                 "end against plateau, ≤ 1.3×",
                 format!("{:.2}×", self.growth()),
             ),
-            ("the most during the flood, < 100 MB", mb(self.flood)),
+            (
+                "the most of its own during the flood, < 48 MB",
+                mb(self.flood),
+            ),
         ] {
             writeln!(f, "| {what} | {figure} |")?;
         }
