@@ -24,6 +24,9 @@ const RESTLESS: Duration = Duration::from_millis(500);
 /// How often everything is read again if nothing can be watched.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
+/// How long after a folder came it is read once more: it may be filled before it is watched itself.
+const ONCE_MORE: Duration = Duration::from_secs(1);
+
 /// The most folders above one that does not exist.
 const UP: usize = 64;
 
@@ -78,14 +81,15 @@ pub(crate) fn watch(
             shelf.touch(&paths);
         }
     }
+    let mut young = Young::default();
     loop {
         let sees = eyes.as_ref().is_some_and(|eyes| !eyes.on.is_empty());
-        let told = if sees {
-            asked
+        let told = match young.rest() {
+            Some(rest) => asked.recv_timeout(rest),
+            None if sees => asked
                 .recv()
-                .map_err(|_| mpsc::RecvTimeoutError::Disconnected)
-        } else {
-            asked.recv_timeout(LOOK_AGAIN)
+                .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            None => asked.recv_timeout(LOOK_AGAIN),
         };
         let Some(shelf_now) = shelf.upgrade() else {
             return;
@@ -103,13 +107,19 @@ pub(crate) fn watch(
                     let paths: Vec<PathBuf> = seen.paths.into_iter().collect();
                     shelf_now.touch(&paths);
                 }
+                young.add(seen.folders);
                 if !go_on {
                     return;
                 }
             }
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                shelf_now.reload();
-            }
+            Err(mpsc::RecvTimeoutError::Timeout) => match young.grown() {
+                folders if folders.is_empty() => {
+                    shelf_now.reload();
+                }
+                folders => {
+                    shelf_now.touch(&folders);
+                }
+            },
         }
         drop(shelf_now);
         if let Some(seeing) = &mut eyes
@@ -150,6 +160,8 @@ fn newer(folder: &Path, since: SystemTime, deep: bool, depth: usize, paths: &mut
 #[derive(Default)]
 struct Seen {
     paths: BTreeSet<PathBuf>,
+    /// Those of them that are folders and have just come.
+    folders: BTreeSet<PathBuf>,
     /// Whether something may have been missed.
     lost: bool,
 }
@@ -158,7 +170,12 @@ impl Seen {
     fn add(&mut self, event: notify::Result<Event>) {
         match event {
             Ok(event) if event.need_rescan() => self.lost = true,
-            Ok(event) => self.paths.extend(event.paths),
+            Ok(event) => {
+                let came = event.kind.is_create() || event.kind.is_modify();
+                let folders = event.paths.iter().filter(|it| came && it.is_dir());
+                self.folders.extend(folders.cloned());
+                self.paths.extend(event.paths);
+            }
             Err(_) => self.lost = true,
         }
     }
@@ -175,6 +192,34 @@ impl Seen {
             }
         }
         true
+    }
+}
+
+/// Folders that have just come.
+#[derive(Default)]
+struct Young {
+    folders: BTreeSet<PathBuf>,
+    until: Option<Instant>,
+}
+
+impl Young {
+    fn add(&mut self, folders: BTreeSet<PathBuf>) {
+        if !folders.is_empty() {
+            self.folders.extend(folders);
+            self.until = Some(Instant::now() + ONCE_MORE);
+        }
+    }
+
+    /// How long it is until they are read once more, if there are any.
+    fn rest(&self) -> Option<Duration> {
+        let now = Instant::now();
+        self.until.map(|until| until.saturating_duration_since(now))
+    }
+
+    /// Those whose time has come; from now on they are like others.
+    fn grown(&mut self) -> Vec<PathBuf> {
+        self.until = None;
+        std::mem::take(&mut self.folders).into_iter().collect()
     }
 }
 
