@@ -37,7 +37,7 @@ fn is_hidden(it: char) -> bool {
 }
 
 /// Lower case, without accents, letters and digits only, words apart by one space.
-pub(crate) fn folded(text: &str) -> String {
+pub fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for it in text.nfkd().filter(|it| !is_combining_mark(*it)) {

@@ -5,7 +5,7 @@ use citationberg::json::{
 };
 use deliberate_core::{Article, ArxivId, Author, PartialDate, WorkKind};
 
-use crate::clean;
+use crate::{clean, suffix};
 
 /// Longer than any title, in characters; a citation is no place for more.
 const LONGEST_VALUE: usize = 2_000;
@@ -155,12 +155,14 @@ fn name(author: &Author) -> Option<NameValue> {
         return Some(NameValue::Literal(LiteralName { literal: family }));
     }
     let (particle, family) = particle_and_rest(&family);
+    let given = clean::of(author.given.as_ref());
+    let (given, suffix) = given.as_deref().map(suffix::parted).unzip();
     Some(NameValue::Item(NameItem {
         family,
-        given: clean::of(author.given.as_ref()),
+        given: given.map(str::to_owned),
         non_dropping_particle: particle,
         dropping_particle: None,
-        suffix: None,
+        suffix: suffix.flatten().map(str::to_owned),
         comma_suffix: None,
     }))
 }

@@ -7,6 +7,7 @@
 mod clean;
 mod csl_item;
 mod format;
+mod identity;
 mod key;
 mod markup;
 mod merge;
@@ -17,15 +18,18 @@ pub mod same;
 mod style;
 mod style_guard;
 mod style_repair;
+mod suffix;
 mod tidy;
 mod write;
 
 use deliberate_core::Article;
 
+pub use clean::folded;
 pub use format::{CitationError, FormatOptions, Formatted, FormattedEntry, MOST_ENTRIES, format};
+pub use identity::{MergeKey, merge_key, merge_keys, same_work};
 pub use key::{key_for, keys_for};
 pub use markup::Output;
-pub use merge::{MergeKey, merge, merge_key, merge_keys, same_work};
+pub use merge::{merge, merge_all};
 pub use missing::{Missing, missing};
 pub use read::{
     BibRecord, Format, LONGEST_INPUT, Problem, detect, read_any, read_bibtex, read_csl_json,

@@ -1,260 +1,266 @@
-//! Records of the same work, put together.
+//! Records of one work made one: of each field the fullest value, of the work the published
+//! version, and what only another record has beside it. Knows nothing of how records are found to
+//! be of one work.
 
-use std::collections::HashSet;
+use std::{cmp::Reverse, collections::HashSet};
 
-use deliberate_core::{Article, ArxivId, Author, Doi, WorkKind};
+use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
-use crate::clean;
+use crate::{clean, same::same_venue};
 
-/// By what two records are known to be of the same work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MergeKey {
-    /// The DOI.
-    Doi(Doi),
-    /// The arXiv id, without version; arXiv's own DOIs are this too.
-    Arxiv(ArxivId),
-    /// The title and the first author's family name, letters and digits only.
-    Title {
-        /// The title.
-        title: String,
-        /// The family name; empty if there is no author.
-        family: String,
-    },
-}
+/// What preprints are registered under.
+const PREPRINTS: &[&str] = &[
+    "10.48550/",
+    "10.64898/",
+    "10.21203/rs.",
+    "10.2139/ssrn.",
+    "10.26434/",
+    "10.31234/",
+    "10.31219/",
+    "10.31235/",
+    "10.20944/preprints",
+    "10.36227/",
+    "10.22541/",
+];
+/// A work has no more keywords than this, unless one record alone has.
+const KEYWORDS: usize = 50;
 
-/// As many words of a title as tell a work by themselves; many a work without authors is called
-/// `Editorial`.
-const WORDS_ALONE: usize = 4;
-
-/// The best key of a record: its DOI, else its arXiv id, else its title and first author.
-/// Records with the same one are the same work.
-pub fn merge_key(article: &Article) -> Option<MergeKey> {
-    merge_keys(article).into_iter().next()
-}
-
-/// Every key of a record, the best first.
-pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
-    let mut keys = Vec::new();
-    keys.extend(own_doi(article).cloned().map(MergeKey::Doi));
-    keys.extend(arxiv_id(article).map(MergeKey::Arxiv));
-    let title = clean::folded(&article.title);
-    let says_something = !title.is_empty()
-        && (!article.authors.is_empty() || title.split(' ').count() >= WORDS_ALONE);
-    if says_something {
-        let family = article
-            .authors
-            .first()
-            .map(|it| clean::folded(&it.family))
-            .unwrap_or_default();
-        keys.push(MergeKey::Title { title, family });
-    }
-    keys
-}
-
-/// Whether two records are of the same work: by DOI, by arXiv id, else by title and first author.
-pub fn same_work(a: &Article, b: &Article) -> bool {
-    let (doi_a, doi_b) = (own_doi(a), own_doi(b));
-    let (arxiv_a, arxiv_b) = (arxiv_id(a), arxiv_id(b));
-    let equal = doi_a.is_some() && doi_a == doi_b || arxiv_a.is_some() && arxiv_a == arxiv_b;
-    if equal {
-        return true;
-    }
-    // One publisher, or arXiv, does not give one work two numbers: two editorials of a name are
-    // two works. A journal's DOI and a repository's may well be of one.
-    let registrant = |doi: &Doi| doi.as_str().split('/').next().map(str::to_owned);
-    let two_of_one = doi_a
-        .zip(doi_b)
-        .is_some_and(|(a, b)| registrant(a) == registrant(b));
-    if two_of_one || arxiv_a.is_some() && arxiv_b.is_some() {
-        return false;
-    }
-    let title = |it: &Article| {
-        merge_keys(it)
-            .into_iter()
-            .find(|it| matches!(it, MergeKey::Title { .. }))
-    };
-    title(a).is_some() && title(a) == title(b)
-}
-
-/// Puts what `other` says of the work into `into`: the longer title and abstract, of every other
-/// field what is more complete, all sources and keywords, the highest count of citations, and a
-/// retraction if either knows of one. What was published counts over its preprint.
+/// Puts what `other` says of the work into `into`, which speaks first unless the other is more
+/// published: the longer title and abstract, of every other field what is more complete, all
+/// sources and keywords, the highest count of citations, and a retraction if either knows of one.
 pub fn merge(into: &mut Article, other: &Article) {
-    if rank(other.kind) > rank(into.kind) {
-        published(into, other);
-    }
-    let longer = |a: &str, b: &str| clean::line(b).chars().count() > clean::line(a).chars().count();
-    // A title in capitals throughout is how some print it, not how it is written.
-    let quiet = |it: &str| it.chars().any(char::is_lowercase);
-    let (ours, theirs) = (quiet(&into.title), quiet(&other.title));
-    if theirs && !ours || theirs == ours && longer(&into.title, &other.title) {
-        into.title.clone_from(&other.title);
-    }
-    if longer(
-        into.summary.as_deref().unwrap_or_default(),
-        other.summary.as_deref().unwrap_or_default(),
-    ) {
-        into.summary.clone_from(&other.summary);
-    }
-    if !same_names(&into.authors, &other.authors)
-        && fullness(&other.authors) > fullness(&into.authors)
-    {
-        let before = std::mem::replace(&mut into.authors, other.authors.clone());
-        add_orcids(&mut into.authors, &before);
+    let mut sources = into.sources.clone();
+    add_new(&mut sources, &other.sources, usize::MAX);
+    let whole = if stage(other) > stage(into) {
+        merged(&[other, into])
     } else {
-        add_orcids(&mut into.authors, &other.authors);
-    }
-    merge_date(into, other);
-    // An arXiv DOI says no more than the id; a journal's says more.
-    if own_doi(into).is_none()
-        && other.doi.is_some()
-        && (into.doi.is_none() || own_doi(other).is_some())
-    {
-        into.doi.clone_from(&other.doi);
-    }
-    fill(&mut into.arxiv_id, other.arxiv_id.as_ref());
-    for (mine, theirs) in text_fields(into, other) {
-        let blank = mine.as_deref().is_none_or(|it| it.trim().is_empty());
-        if blank && theirs.is_some() {
-            mine.clone_from(theirs);
-        }
-    }
-    add_new(&mut into.keywords, &other.keywords);
-    add_new(&mut into.sources, &other.sources);
-    into.citation_count = into.citation_count.max(other.citation_count);
-    into.retracted = either(into.retracted, other.retracted);
-    into.open_access = either(into.open_access, other.open_access);
+        merged(&[into, other])
+    };
+    *into = Article { sources, ..whole };
 }
 
-/// The DOI that is not arXiv's.
-fn own_doi(article: &Article) -> Option<&Doi> {
-    article.doi.as_ref().filter(|it| it.arxiv_id().is_none())
+/// One record of all, as [`merge`] makes one of two. The order in which they come does not matter.
+pub fn merge_all(records: &[Article]) -> Article {
+    let mut ranked: Vec<&Article> = records.iter().collect();
+    ranked.sort_by_cached_key(|it| order(it));
+    let mut sources: Vec<String> = ranked.iter().flat_map(|it| it.sources.clone()).collect();
+    sources.sort();
+    sources.dedup();
+    // Who leads says nothing of how a title is written: of equals the first by its letters.
+    let mut titles: Vec<&String> = records.iter().map(|it| &it.title).collect();
+    titles.sort();
+    Article {
+        sources,
+        title: title(titles.into_iter()),
+        ..merged(&ranked)
+    }
 }
 
-fn arxiv_id(article: &Article) -> Option<ArxivId> {
-    article
-        .arxiv_id
-        .clone()
-        .or_else(|| article.doi.as_ref()?.arxiv_id())
-}
-
-/// How much a kind says.
-fn rank(kind: WorkKind) -> u8 {
-    match kind {
+/// How far a record says the work has come.
+fn stage(article: &Article) -> u8 {
+    let kind = match article.kind {
         WorkKind::Unknown => 0,
         WorkKind::Document | WorkKind::WebPage => 1,
         WorkKind::Preprint => 2,
         _ => 3,
-    }
-}
-
-/// Takes over where and when it was published: volume and pages of one place don't go with the
-/// name of another.
-fn published(into: &mut Article, other: &Article) {
-    into.kind = other.kind;
-    if other.venue.is_some() {
-        into.venue.clone_from(&other.venue);
-        into.volume.clone_from(&other.volume);
-        into.issue.clone_from(&other.issue);
-        into.pages.clone_from(&other.pages);
-        into.publisher.clone_from(&other.publisher);
-    }
-    into.date = other.date.or(into.date);
-    if own_doi(other).is_some() {
-        into.doi.clone_from(&other.doi);
-    }
-}
-
-/// Whether both lists name the same people in the same words, however those are parted. Then what
-/// was there first stays, unless the other parts them so that more is the family's: who guesses
-/// takes the last word for it.
-fn same_names(ours: &[Author], theirs: &[Author]) -> bool {
-    let whole = |it: &Author| clean::folded(&it.full_name());
-    let family = |all: &[Author]| {
-        all.iter()
-            .map(|it| it.family.chars().count())
-            .sum::<usize>()
     };
-    ours.len() == theirs.len()
-        && ours
-            .iter()
-            .zip(theirs)
-            .all(|(one, other)| whole(one) == whole(other))
-        && family(ours) >= family(theirs)
+    if article.doi.as_ref().is_some_and(is_of_preprint) {
+        kind.min(2)
+    } else {
+        kind
+    }
 }
 
-/// More authors are more, then longer given names.
-fn fullness(authors: &[Author]) -> (usize, usize) {
-    let given = authors
+/// Which of many records speaks first: the published before the preprint, the fuller before the
+/// emptier.
+fn order(article: &Article) -> (u8, Reverse<usize>, String) {
+    let preprint = article.kind == WorkKind::Preprint;
+    let version = match &article.doi {
+        Some(doi) if !is_of_preprint(doi) => u8::from(preprint),
+        // Some sources call everything an article.
+        Some(_) => 3 - u8::from(preprint),
+        None => 4 + u8::from(preprint),
+    };
+    // The fields that a reference is made of.
+    let fields = [
+        &article.venue,
+        &article.volume,
+        &article.issue,
+        &article.pages,
+        &article.publisher,
+    ];
+    let full = fields.iter().filter(|it| it.is_some()).count();
+    let text = serde_json::to_string(article).unwrap_or_default();
+    (version, Reverse(full), text)
+}
+
+fn is_of_preprint(doi: &Doi) -> bool {
+    let doi = doi.as_str();
+    // bioRxiv shares its number with journals, whose names start with letters.
+    let biorxiv = doi
+        .strip_prefix("10.1101/")
+        .is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    biorxiv || PREPRINTS.iter().any(|it| doi.starts_with(it))
+}
+
+/// One record of those, of which the first speaks first; all but the sources.
+fn merged(ranked: &[&Article]) -> Article {
+    let text = |field: fn(&Article) -> Option<&String>| first_said(ranked, field);
+    let venue = text(|it| it.venue.as_ref());
+    // Volume and pages of one place don't go with the name of another.
+    let there: Vec<&Article> = ranked
         .iter()
-        .filter_map(|it| it.given.as_ref())
-        .map(|it| it.chars().count())
-        .sum();
-    (authors.len(), given)
-}
-
-fn add_orcids(into: &mut [Author], other: &[Author]) {
-    for (mine, theirs) in into.iter_mut().zip(other) {
-        if mine.orcid.is_none() && clean::folded(&mine.family) == clean::folded(&theirs.family) {
-            mine.orcid.clone_from(&theirs.orcid);
-        }
+        .filter(|it| is_there(it, venue.as_deref()))
+        .copied()
+        .collect();
+    let of_venue = |field: fn(&Article) -> Option<&String>| first_said(&there, field);
+    let dois = || ranked.iter().filter_map(|it| it.doi.as_ref());
+    let yes = |field: fn(&Article) -> Option<bool>| ranked.iter().filter_map(|it| field(it)).max();
+    let kinds = || ranked.iter().map(|it| it.kind);
+    Article {
+        title: title(ranked.iter().map(|it| &it.title)),
+        authors: authors(ranked),
+        kind: kinds()
+            .find(|it| *it != WorkKind::Unknown)
+            .unwrap_or_default(),
+        summary: summary(ranked),
+        date: date(ranked),
+        volume: of_venue(|it| it.volume.as_ref()),
+        issue: of_venue(|it| it.issue.as_ref()),
+        pages: of_venue(|it| it.pages.as_ref()),
+        publisher: of_venue(|it| it.publisher.as_ref()),
+        issn: of_venue(|it| it.issn.as_ref()),
+        isbn: of_venue(|it| it.isbn.as_ref()),
+        venue,
+        doi: dois()
+            .find(|it| !is_of_preprint(it))
+            .or_else(|| dois().next())
+            .cloned(),
+        // An arXiv DOI that gives way to a journal's leaves the id behind.
+        arxiv_id: ranked
+            .iter()
+            .find_map(|it| it.arxiv_id.clone())
+            .or_else(|| dois().find_map(Doi::arxiv_id)),
+        pmid: text(|it| it.pmid.as_ref()),
+        pmcid: text(|it| it.pmcid.as_ref()),
+        s2_id: text(|it| it.s2_id.as_ref()),
+        openalex_id: text(|it| it.openalex_id.as_ref()),
+        url: text(|it| it.url.as_ref()),
+        pdf_url: text(|it| it.pdf_url.as_ref()),
+        keywords: keywords(ranked),
+        language: text(|it| it.language.as_ref()),
+        citation_count: ranked.iter().filter_map(|it| it.citation_count).max(),
+        retracted: yes(|it| it.retracted),
+        open_access: yes(|it| it.open_access),
+        sources: Vec::new(),
     }
 }
 
-/// A date of the same year that has more of its parts is the better one.
-fn merge_date(into: &mut Article, other: &Article) {
-    let parts = |it: deliberate_core::PartialDate| {
-        usize::from(it.month.is_some()) + usize::from(it.day.is_some())
-    };
-    into.date = match (into.date, other.date) {
-        (Some(mine), Some(theirs)) if mine.year == theirs.year && parts(theirs) > parts(mine) => {
-            Some(theirs)
-        }
-        (mine, theirs) => mine.or(theirs),
-    };
+/// The first value with something in it, else the first.
+fn first_said(ranked: &[&Article], field: fn(&Article) -> Option<&String>) -> Option<String> {
+    let mut values = ranked.iter().filter_map(|it| field(it));
+    let first = values.clone().next();
+    values.find(|it| !it.trim().is_empty()).or(first).cloned()
 }
 
-type TextPair<'a, 'b> = (&'a mut Option<String>, &'b Option<String>);
-
-fn text_fields<'a, 'b>(into: &'a mut Article, other: &'b Article) -> [TextPair<'a, 'b>; 14] {
-    [
-        (&mut into.venue, &other.venue),
-        (&mut into.volume, &other.volume),
-        (&mut into.issue, &other.issue),
-        (&mut into.pages, &other.pages),
-        (&mut into.publisher, &other.publisher),
-        (&mut into.issn, &other.issn),
-        (&mut into.isbn, &other.isbn),
-        (&mut into.pmid, &other.pmid),
-        (&mut into.pmcid, &other.pmcid),
-        (&mut into.s2_id, &other.s2_id),
-        (&mut into.openalex_id, &other.openalex_id),
-        (&mut into.url, &other.url),
-        (&mut into.pdf_url, &other.pdf_url),
-        (&mut into.language, &other.language),
-    ]
+/// Whether a record is of that venue, or of none.
+fn is_there(article: &Article, venue: Option<&str>) -> bool {
+    let own = article.venue.as_deref().unwrap_or_default();
+    own.trim().is_empty() || venue.is_none_or(|it| it == own || same_venue(it, own))
 }
 
-fn fill<T: Clone>(mine: &mut Option<T>, theirs: Option<&T>) {
-    if mine.is_none() {
-        *mine = theirs.cloned();
+/// The longest, of those that are not in capitals throughout if there is one: those are how some
+/// print it, not how it is written.
+fn title<'a>(titles: impl DoubleEndedIterator<Item = &'a String>) -> String {
+    let quiet = |it: &str| it.chars().any(char::is_lowercase);
+    let best = of_equals_first(titles, |it| (quiet(it), letters(it)));
+    best.cloned().unwrap_or_default()
+}
+
+fn summary(ranked: &[&Article]) -> Option<String> {
+    let all = ranked.iter().filter_map(|it| it.summary.as_ref());
+    of_equals_first(all, |it| letters(it)).cloned()
+}
+
+fn letters(text: &str) -> usize {
+    clean::line(text).chars().count()
+}
+
+/// The one with the highest key; of equals the first, where `max_by_key` would take the last.
+fn of_equals_first<T, K: Ord>(
+    all: impl DoubleEndedIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Option<T> {
+    all.rev().max_by_key(key)
+}
+
+/// The date of the first that has one, as exactly as another of the same time knows it.
+fn date(ranked: &[&Article]) -> Option<PartialDate> {
+    let dates = ranked.iter().filter_map(|it| it.date);
+    let first = dates.clone().next()?;
+    let finer = dates.filter(|it| {
+        it.year == first.year
+            && (first.month.is_none() || it.month == first.month)
+            && (first.day.is_none() || it.day == first.day)
+    });
+    of_equals_first(finer, |it| (it.month.is_some(), it.day.is_some()))
+}
+
+/// The longest list, with the fullest names; ORCIDs from whoever has them.
+fn authors(ranked: &[&Article]) -> Vec<Author> {
+    let full = |it: &&&Article| {
+        let given = it.authors.iter().filter_map(|it| it.given.as_ref());
+        let given: usize = given.map(|it| it.chars().count()).sum();
+        // Of the same words, those who give more of them to the family know better than those who
+        // take the last for it.
+        let family: usize = it.authors.iter().map(|it| it.family.chars().count()).sum();
+        let loud = it.authors.iter().filter(|it| is_loud(&it.family)).count();
+        (it.authors.len(), Reverse(loud), given + family, family)
+    };
+    let best = of_equals_first(ranked.iter(), full);
+    let mut authors = best.map(|it| it.authors.clone()).unwrap_or_default();
+    for (at, author) in authors
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, it)| it.orcid.is_none())
+    {
+        let family = clean::folded(&author.family);
+        author.orcid = ranked
+            .iter()
+            .filter_map(|it| it.authors.get(at))
+            .filter(|it| it.orcid.is_some())
+            .find(|it| clean::folded(&it.family) == family)
+            .and_then(|it| it.orcid.clone());
     }
+    authors
 }
 
-/// Adds what is not there in any case of letters.
-fn add_new(into: &mut Vec<String>, other: &[String]) {
+/// `HARRIS` is how some print a name, not how it is written.
+fn is_loud(name: &str) -> bool {
+    let letters = name.chars().filter(|it| it.is_alphabetic());
+    letters.clone().count() > 1
+        && letters.clone().any(char::is_uppercase)
+        && !letters.clone().any(char::is_lowercase)
+}
+
+fn keywords(ranked: &[&Article]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, article) in ranked.iter().enumerate() {
+        if at == 0 {
+            all.clone_from(&article.keywords);
+        } else {
+            add_new(&mut all, &article.keywords, KEYWORDS);
+        }
+    }
+    all
+}
+
+/// Adds what is not there in any case of letters, up to so many in all.
+fn add_new(into: &mut Vec<String>, other: &[String], most: usize) {
     let mut there: HashSet<String> = into.iter().map(|it| it.to_lowercase()).collect();
     for it in other {
-        if there.insert(it.to_lowercase()) {
+        if into.len() < most && there.insert(it.to_lowercase()) {
             into.push(it.clone());
         }
-    }
-}
-
-/// Yes if either says so, no if one says so and none says yes.
-fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
-    match (a, b) {
-        (None, None) => None,
-        _ => Some(a == Some(true) || b == Some(true)),
     }
 }

@@ -5,7 +5,7 @@
 use deliberate_core::Article;
 
 /// Punctuation that meets where something between was empty, and what it comes to.
-const GAPS: [(&str, &str); 11] = [
+const GAPS: [(&str, &str); 13] = [
     (", Released.", "."),
     (", )", ")"),
     (",)", ")"),
@@ -17,6 +17,9 @@ const GAPS: [(&str, &str); 11] = [
     (". .", "."),
     ("..", "."),
     (" .", "."),
+    (" ;", ";"),
+    // The day on which it was retrieved is not known.
+    (". Retrieved http", ". http"),
 ];
 
 /// The text of a citation of this work, tidied.

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use deliberate_adapter::config::Mistake;
-use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer};
+use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, ServerPages};
 use deliberate_server::Subscriptions;
 use deliberate_store::Store;
+use deliberate_toolkit::{Event, Listener as _};
 
 use crate::servers::{Catalogue, Known, Logins};
 
@@ -56,7 +57,8 @@ pub(crate) fn for_clients(
     Some(gateway)
 }
 
-/// Tells clients that there are other tools now.
+/// Tells clients that there are other tools now, and that the pages of the servers read so.
 fn tell(subscriptions: &Subscriptions) {
     subscriptions.tools_changed();
+    subscriptions.hear(Event::Touched(&ServerPages::touched()));
 }

@@ -1,8 +1,11 @@
 //! Settings to what research is told.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use deliberate_research::{
     AnswerOptions, Embeddings, Options, Rerank, RetrievalOptions, sources::SourceSettings,
 };
@@ -50,6 +53,29 @@ pub(crate) fn options(loaded: &Loaded) -> anyhow::Result<Options> {
     })
 }
 
+/// Folders that the settings name and that are not there, each in a sentence. Nothing is read from
+/// them, which looks like an empty folder.
+pub(crate) fn folders_not_there(settings: &Research) -> Vec<String> {
+    let readable = settings.readable.iter().flatten();
+    let all = readable.map(|it| ("research.readable", it));
+    let watched = settings.watch.iter().map(|it| ("research.watch", it));
+    let missing = all.chain(watched).filter(|(_, folder)| !folder.is_dir());
+    missing
+        .map(|(key, folder)| not_there(key, folder))
+        .collect()
+}
+
+fn not_there(key: &str, folder: &Path) -> String {
+    let shown = folder.display().to_string();
+    // A list of paths is often written so elsewhere.
+    let hint = if shown.contains([':', ';']) {
+        "; several are set apart by commas"
+    } else {
+        ""
+    };
+    format!("`{key}` names {shown}, where there is no folder{hint}")
+}
+
 /// This very program, as it reads one file. A program that was replaced while it runs reads files
 /// itself.
 fn reader() -> Option<(PathBuf, Vec<String>)> {
@@ -63,12 +89,20 @@ fn retrieval(settings: &Research) -> anyhow::Result<RetrievalOptions> {
         "endpoint" => (0.7, 0.3),
         _ => (0.3, 0.7),
     };
+    let vector_weight = settings.vector_weight.unwrap_or(vector);
+    let text_weight = settings.text_weight.unwrap_or(text);
+    if vector_weight + text_weight <= 0.0 {
+        bail!(
+            "`research.vector_weight` and `research.text_weight` are both 0, so that nothing would be found; \
+             give one of them a weight"
+        );
+    }
     Ok(RetrievalOptions {
         passage_tokens: settings.passage_tokens,
         overlap_tokens: settings.overlap_tokens,
         rank_constant: settings.rank_constant,
-        vector_weight: settings.vector_weight.unwrap_or(vector),
-        text_weight: settings.text_weight.unwrap_or(text),
+        vector_weight,
+        text_weight,
         adaptive: settings.adaptive,
         embeddings: embeddings(&settings.embeddings)?,
         rerank: rerank(&settings.rerank)?,

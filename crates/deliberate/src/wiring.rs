@@ -24,6 +24,7 @@ use crate::{
     minds::Chooser,
     prompts, research,
     servers::{Catalogue, Problem},
+    telemetry,
 };
 
 /// The registry, who thinks in it, and who hears what happens.
@@ -68,7 +69,7 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
     let subscriptions = Arc::new(Subscriptions::default());
     let progress = ProgressHub::new(ProgressOptions::default());
     let sets = loaded.settings.tools;
-    let mut registry = Registry::new(parts);
+    let mut registry = Registry::new(parts).traced_by(telemetry::place_of);
     if sets.reasoning {
         registry = deliberate_reasoning::register(registry);
     }

@@ -1,21 +1,24 @@
-//! The child's side of an extraction: binds its own memory and time, reads one file, writes one
-//! answer. The answer stands behind a record separator, so that nothing else on the same pipe
-//! can be taken for it.
+//! The child's side of an extraction: binds its own memory and time, takes one file's content from
+//! standard input, writes one answer. The answer stands behind a record separator, so that nothing
+//! else on the same pipe can be taken for it. When standard input ends, whoever asked is gone, and
+//! so is the child.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Document, ExtractError, Format, Limits, extract};
+use crate::open_file::read_content;
+use crate::{Document, ExtractError, Format, Limits};
 
 /// Begins the answer; it cannot stand inside JSON.
 pub(crate) const MARK: u8 = 0x1e;
 /// Parsers recurse; a page of nested forms must not run into the end of the stack.
 const STACK: usize = 64 << 20;
+/// What listens for the end needs next to nothing.
+const LISTENER_STACK: usize = 128 << 10;
 
 /// What the child answers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,17 +28,20 @@ pub(crate) enum Answer {
     Failed(ExtractError),
 }
 
-/// What the child is to do, as its last three arguments.
+/// What the child is to do, as its last four arguments.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) limits: Limits,
     pub(crate) format: Option<Format>,
-    pub(crate) file: PathBuf,
+    /// How many bytes of content come through standard input.
+    pub(crate) bytes: u64,
+    /// The name of the file, which may tell its format.
+    pub(crate) name: String,
 }
 
 impl Job {
     /// The arguments that say this job.
-    pub(crate) fn arguments(&self) -> Result<[OsString; 3], ExtractError> {
+    pub(crate) fn arguments(&self) -> Result<[OsString; 4], ExtractError> {
         let limits = serde_json::to_string(&self.limits).map_err(|error| ExtractError::Io {
             reason: error.to_string(),
         })?;
@@ -43,23 +49,45 @@ impl Job {
         Ok([
             limits.into(),
             format.into(),
-            self.file.clone().into_os_string(),
+            self.bytes.to_string().into(),
+            self.name.clone().into(),
         ])
     }
 
     fn parse(arguments: &[OsString]) -> Option<Self> {
-        let [.., limits, format, file] = arguments else {
+        let [.., limits, format, bytes, name] = arguments else {
             return None;
         };
         Some(Self {
             limits: serde_json::from_str(limits.to_str()?).ok()?,
             format: Format::named(format.to_str()?),
-            file: file.into(),
+            bytes: bytes.to_str()?.parse().ok()?,
+            name: name.to_string_lossy().into_owned(),
         })
+    }
+
+    /// Reads the content and extracts it.
+    fn run(&self) -> Result<Document, ExtractError> {
+        self.limits.check_size(self.bytes)?;
+        let mut content = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or(0));
+        io::stdin()
+            .lock()
+            .take(self.bytes)
+            .read_to_end(&mut content)?;
+        if (content.len() as u64) < self.bytes {
+            return Err(ExtractError::Io {
+                reason: "it became shorter while it was read".to_owned(),
+            });
+        }
+        // Without a listener there is still the limit of time.
+        let _ = thread::Builder::new()
+            .stack_size(LISTENER_STACK)
+            .spawn(end_with_input);
+        read_content(&content, &self.name, self.format, &self.limits)
     }
 }
 
-/// What the hidden subcommand runs, given its arguments; the last three say the job.
+/// What the hidden subcommand runs, given its arguments; the last four say the job.
 pub fn child_main(arguments: &[OsString]) -> ExitCode {
     let Some(job) = Job::parse(arguments) else {
         return ExitCode::from(2);
@@ -67,7 +95,7 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
     bind(&job.limits);
     let work = thread::Builder::new()
         .stack_size(STACK)
-        .spawn(move || read_file(&job.file, job.format, &job.limits));
+        .spawn(move || job.run());
     let read = work.map_err(ExtractError::from).and_then(|work| {
         work.join()
             .unwrap_or_else(|_| Err(ExtractError::broken("the reader stopped on it")))
@@ -79,7 +107,7 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
     let Ok(json) = serde_json::to_vec(&answer) else {
         return ExitCode::FAILURE;
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     let written = out
         .write_all(&[b'\n', MARK])
         .and_then(|()| out.write_all(&json))
@@ -92,35 +120,30 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Reads and extracts one file, in this thread.
-pub(crate) fn read_file(
-    file: &Path,
-    format: Option<Format>,
-    limits: &Limits,
-) -> Result<Document, ExtractError> {
-    let size = size_of(file)?;
-    limits.check_size(size)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // A file that grows while it is read is stopped one byte past the limit.
-    std::fs::File::open(file)?
-        .take(limits.bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let format = format
-        .or_else(|| Format::detect(&bytes, &name))
-        .ok_or(ExtractError::UnknownFormat)?;
-    extract(&bytes, format, limits)
-}
-
-/// The size of a plain file; anything else is refused, since reading it might never end.
-pub(crate) fn size_of(file: &Path) -> Result<u64, ExtractError> {
-    let about = std::fs::metadata(file)?;
-    if !about.is_file() {
-        return Err(ExtractError::Io {
-            reason: "it is not a plain file".to_owned(),
-        });
+/// Waits for the end of standard input, then ends this process and what it started.
+#[expect(
+    clippy::exit,
+    reason = "nobody is left to answer to, and the work can't be asked to stop"
+)]
+fn end_with_input() {
+    let mut input = io::stdin().lock();
+    let mut room = [0; 64];
+    loop {
+        match input.read(&mut room) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => break,
+        }
     }
-    Ok(about.len())
+    #[cfg(unix)]
+    {
+        use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+        // Only a group of its own: that of whoever started it by hand has others in it.
+        if getpgrp() == getpid() {
+            let _ = kill_current_process_group(Signal::KILL);
+        }
+    }
+    std::process::exit(1)
 }
 
 /// Binds this process to its memory and time, and lets it leave no core behind.

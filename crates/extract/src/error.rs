@@ -31,10 +31,10 @@ pub enum ExtractError {
         /// What is wrong with it.
         reason: String,
     },
-    /// It has pages but no text.
-    #[error("none of the document's {pages} pages holds text: it is probably a scan")]
+    /// It has no text.
+    #[error("{}", without_text(*pages))]
     NoText {
-        /// How many pages it has.
+        /// How many pages it has; none if it is of a format without pages.
         pages: u32,
     },
     /// The time ran out.
@@ -69,6 +69,7 @@ impl ExtractError {
             Self::Broken { .. } => {
                 "Fetch the file again; if it opens in a viewer, print it to a new PDF and add that."
             }
+            Self::NoText { pages: 0 } => "Check that it is the right file.",
             Self::NoText { .. } => "Run text recognition (OCR) on it first, then add it again.",
             Self::TookTooLong { .. } | Self::TooMuchMemory => {
                 "Split the file into parts, or raise the limit in the settings."
@@ -82,6 +83,14 @@ impl ExtractError {
         Self::Broken {
             reason: reason.into(),
         }
+    }
+}
+
+fn without_text(pages: u32) -> String {
+    match pages {
+        0 => "the document holds no text".to_owned(),
+        1 => "the document's one page holds no text: it is probably a scan".to_owned(),
+        _ => format!("none of the document's {pages} pages holds text: it is probably a scan"),
     }
 }
 

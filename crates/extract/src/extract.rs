@@ -26,7 +26,16 @@ pub fn extract(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document
         ))
     })?;
     cut_to(&mut document, limits.text_bytes);
+    if format != Format::Pdf {
+        drop_empty_end(&mut document);
+    }
     Ok(document)
+}
+
+/// Pages that we made ourselves, and of which nothing is left, are none.
+fn drop_empty_end(document: &mut Document) {
+    while document.pages.len() > 1 && document.pages.pop_if(|page| page.text.is_empty()).is_some() {
+    }
 }
 
 /// Runs `work`; none if it panicked.

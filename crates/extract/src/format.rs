@@ -27,18 +27,22 @@ impl Format {
     /// The format of these bytes under this name; none if neither tells.
     pub fn detect(bytes: &[u8], name: &str) -> Option<Self> {
         let head = bytes.get(..HEAD.min(bytes.len())).unwrap_or_default();
-        if find(head, b"%PDF-").is_some_and(|at| at <= 1024) {
+        let named = Self::of_name(name);
+        // Junk may stand before it, but a text that speaks of PDFs is still a text.
+        let texts = matches!(named, Some(Self::Html | Self::Markdown | Self::Text));
+        let furthest = if texts { 3 } else { 1024 };
+        if find(head, b"%PDF-").is_some_and(|at| at <= furthest) {
             return Some(Self::Pdf);
         }
         if head.starts_with(b"PK\x03\x04") {
             return Self::of_archive(bytes, head, name);
         }
-        let named = Self::of_name(name);
         if named == Some(Self::Pdf) {
             // A damaged head is mended by the reader; it says so if it cannot.
             return named;
         }
-        if head.contains(&0) {
+        let is_wide = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        if head.contains(&0) && !is_wide {
             return None;
         }
         match named {

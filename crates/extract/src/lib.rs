@@ -21,6 +21,7 @@ mod format;
 mod layout;
 mod limits;
 mod markup;
+mod open_file;
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -41,5 +42,6 @@ pub use error::ExtractError;
 pub use extract::extract;
 pub use format::Format;
 pub use limits::Limits;
+pub use open_file::OpenFile;
 pub use structure::{parse_reference, split_references};
 pub use workshop::Workshop;

@@ -2,22 +2,25 @@
 //! memory with everything else; a process can, and does not. So many at once and no more.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, Command};
 use tokio::sync::Semaphore;
 
-use crate::child::{Answer, Job, MARK, read_file, size_of};
-use crate::{Document, ExtractError, Format, Limits};
+use crate::child::{Answer, Job, MARK};
+use crate::{Document, ExtractError, Format, Limits, OpenFile};
 
 /// What the child may take to start and to write its answer, beyond its time.
 const GRACE: Duration = Duration::from_secs(5);
 /// How much of the child's last words is kept.
 const LAST_WORDS: u64 = 4_096;
+/// How much of a file is handed on at once.
+const PIECE: usize = 256 << 10;
 
 /// Runs extractions, a few at a time.
 #[derive(Debug, Clone)]
@@ -59,31 +62,45 @@ impl Workshop {
         &self.limits
     }
 
-    /// Reads one file. Dropping the future stops the child.
+    /// Reads the file at a path. Dropping the future stops the child.
     pub async fn extract(
         &self,
         file: &Path,
         format: Option<Format>,
     ) -> Result<Document, ExtractError> {
+        let path = file.to_path_buf();
+        let open = tokio::task::spawn_blocking(move || OpenFile::at(&path)).await;
+        let open = open.map_err(|error| ExtractError::Io {
+            reason: error.to_string(),
+        })??;
+        self.read(open, format).await
+    }
+
+    /// Reads a file that is open. Dropping the future stops the child.
+    pub async fn read(
+        &self,
+        file: OpenFile,
+        format: Option<Format>,
+    ) -> Result<Document, ExtractError> {
+        self.limits.check_size(file.bytes())?;
         let _bench = self.benches.acquire().await.map_err(|_| ExtractError::Io {
             reason: "the workshop is closed".to_owned(),
         })?;
-        let job = Job {
-            limits: self.limits.clone(),
-            format,
-            file: file.to_path_buf(),
-        };
         match &self.child {
-            Some(child) => in_child(child, &job).await,
-            None => here(job).await,
+            Some(child) => in_child(child, &self.limits, file, format).await,
+            None => here(self.limits.clone(), file, format).await,
         }
     }
 }
 
-async fn here(job: Job) -> Result<Document, ExtractError> {
-    let seconds = job.limits.time.as_secs();
-    let time = job.limits.time + GRACE;
-    let work = tokio::task::spawn_blocking(move || read_file(&job.file, job.format, &job.limits));
+async fn here(
+    limits: Limits,
+    file: OpenFile,
+    format: Option<Format>,
+) -> Result<Document, ExtractError> {
+    let seconds = limits.time.as_secs();
+    let time = limits.time + GRACE;
+    let work = tokio::task::spawn_blocking(move || file.read(format, &limits));
     match tokio::time::timeout(time, work).await {
         Ok(Ok(read)) => read,
         Ok(Err(_)) => Err(ExtractError::broken("the reader stopped on it")),
@@ -91,46 +108,89 @@ async fn here(job: Job) -> Result<Document, ExtractError> {
     }
 }
 
-async fn in_child(child: &Child, job: &Job) -> Result<Document, ExtractError> {
-    let file = job.file.clone();
-    let size = tokio::task::spawn_blocking(move || size_of(&file))
-        .await
-        .map_err(|error| ExtractError::Io {
-            reason: error.to_string(),
-        })??;
-    job.limits.check_size(size)?;
-    let mut command = Command::new(&child.program);
-    command
-        .args(&child.arguments)
-        .args(job.arguments()?)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    // The child reads hostile files: it is given no keys, and only the usual programs.
-    #[cfg(unix)]
-    command
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let mut running = command.spawn().map_err(|error| ExtractError::Io {
-        reason: format!("the reader could not be started: {error}"),
-    })?;
-    let most = (job.limits.text_bytes as u64).saturating_mul(3) + 16_000_000;
-    let (out, err) = (running.stdout.take(), running.stderr.take());
+/// A child that is running. Dropped, it is ended, and whatever it started with it.
+struct Running(tokio::process::Child);
+
+impl Running {
+    fn start(child: &Child, job: &Job) -> Result<Self, ExtractError> {
+        let mut command = Command::new(&child.program);
+        command
+            .args(&child.arguments)
+            .args(job.arguments()?)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // The child reads hostile files: it is given no keys, and only the usual programs. It has
+        // a group of its own, so that it can be ended with what it starts.
+        #[cfg(unix)]
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .process_group(0);
+        let running = command.spawn().map_err(|error| ExtractError::Io {
+            reason: format!("the reader could not be started: {error}"),
+        })?;
+        Ok(Self(running))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(id) = self.0.id()
+            && let Some(group) = i32::try_from(id)
+                .ok()
+                .and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+async fn in_child(
+    child: &Child,
+    limits: &Limits,
+    file: OpenFile,
+    format: Option<Format>,
+) -> Result<Document, ExtractError> {
+    let job = Job {
+        limits: limits.clone(),
+        format,
+        bytes: file.bytes(),
+        name: file.name().to_owned(),
+    };
+    let mut running = Running::start(child, &job)?;
+    let most = (limits.text_bytes as u64).saturating_mul(3) + 16_000_000;
+    let stdin = running.0.stdin.take();
+    let (out, err) = (running.0.stdout.take(), running.0.stderr.take());
     let talk = async {
-        let (out, err) = tokio::join!(heard(out, most), heard(err, LAST_WORDS));
-        let _ = running.wait().await;
+        // Held until the end: a child whose input ends stops.
+        let (_held, out, err) = tokio::join!(
+            sent(stdin, file.into_file(), job.bytes),
+            heard(out, most),
+            heard(err, LAST_WORDS)
+        );
+        let _ = running.0.wait().await;
         (out, err)
     };
-    let said = tokio::time::timeout(job.limits.time + GRACE, talk).await;
-    if let Ok((out, err)) = said {
-        return answer(&out, &err, most);
+    match tokio::time::timeout(limits.time + GRACE, talk).await {
+        Ok((out, err)) => answer(&out, &err, most),
+        Err(_) => Err(ExtractError::TookTooLong {
+            seconds: limits.time.as_secs(),
+        }),
     }
-    let _ = running.start_kill();
-    let _ = running.wait().await;
-    Err(ExtractError::TookTooLong {
-        seconds: job.limits.time.as_secs(),
-    })
+}
+
+/// Hands the file's content to the child. The pipe is kept open if all of it went through; closed,
+/// it tells the child that the file is shorter than it was.
+async fn sent(pipe: Option<ChildStdin>, file: File, bytes: u64) -> Option<ChildStdin> {
+    let mut pipe = pipe?;
+    let file = tokio::fs::File::from_std(file).take(bytes);
+    let mut file = BufReader::with_capacity(PIECE, file);
+    let sent = tokio::io::copy_buf(&mut file, &mut pipe).await.ok()?;
+    pipe.flush().await.ok()?;
+    (sent == bytes).then_some(pipe)
 }
 
 /// What came through a pipe, up to a bound; the rest is drained, so that the child is not held.

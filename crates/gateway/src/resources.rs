@@ -23,6 +23,16 @@ const JSON: &str = "application/json";
 /// `deliberate://servers`, and each server below it.
 pub struct ServerPages(pub Arc<Gateway>);
 
+impl ServerPages {
+    /// What reads differently when a server has other tools.
+    pub fn touched() -> [Touched; 2] {
+        [
+            Touched::Resource(ALL.to_owned()),
+            Touched::Under(format!("{ALL}/")),
+        ]
+    }
+}
+
 impl Resources for ServerPages {
     fn needs(&self) -> Option<&'static str> {
         Some(SEARCH)

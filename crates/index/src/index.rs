@@ -3,7 +3,7 @@
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
@@ -38,7 +38,6 @@ pub(crate) struct Inner {
     slot: Mutex<Slot>,
     /// How often the writer was used.
     pub turns: AtomicU64,
-    mark: AtomicU64,
     /// Of the embedder.
     pub rest: Rest,
 }
@@ -79,17 +78,12 @@ impl Index {
         Ok(())
     }
 
-    /// The caller's mark at the last commit, whoever made it; 0 before the first.
-    pub fn mark(&self) -> u64 {
-        let mark = self.inner.index.load_metas().map(|metas| {
-            let payload = metas.payload.unwrap_or_default();
-            payload.parse().unwrap_or(0)
-        });
-        match mark {
-            Ok(mark) => self.inner.mark.store(mark, Ordering::Relaxed),
-            Err(error) => tracing::warn!(%error, "the index's mark can't be read"),
-        }
-        self.inner.mark.load(Ordering::Relaxed)
+    /// The caller's mark at the last commit, whoever made it; 0 before the first. Files that are
+    /// gone give [`IndexError::Damaged`].
+    pub fn mark(&self) -> Result<u64, IndexError> {
+        let metas = self.inner.index.load_metas()?;
+        let payload = metas.payload.unwrap_or_default();
+        Ok(payload.parse().unwrap_or(0))
     }
 
     /// The passages of a document in order; none if it is not there.
@@ -208,7 +202,6 @@ fn open(options: IndexOptions) -> Result<Inner, IndexError> {
         seen: Mutex::default(),
         slot: Mutex::default(),
         turns: AtomicU64::new(0),
-        mark: AtomicU64::new(0),
         rest: Rest::default(),
     })
 }

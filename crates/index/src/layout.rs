@@ -11,7 +11,7 @@ use tantivy::schema::{
 use tantivy::{TantivyDocument, Term};
 
 use crate::limits::{TITLE_BYTES, cut};
-use crate::words::ENGLISH;
+use crate::words::ANALYSER;
 use crate::{IndexError, IndexedDocument, Passage};
 
 /// The column of the passages' keys.
@@ -66,7 +66,7 @@ impl Layout {
             .set_fieldnorms(false)
             .set_index_option(IndexRecordOption::Basic);
         let searched = TextFieldIndexing::default()
-            .set_tokenizer(ENGLISH)
+            .set_tokenizer(ANALYSER)
             .set_index_option(IndexRecordOption::WithFreqs);
         let exact = TextOptions::default().set_indexing_options(exact);
         let searched = TextOptions::default().set_indexing_options(searched);
@@ -97,46 +97,55 @@ impl Layout {
         self.of_word("", "first")
     }
 
-    /// The passages of a document as the text index keeps them.
-    pub(crate) fn write(
-        &self,
-        document: &IndexedDocument,
-        keys: &[u64],
-    ) -> Result<Vec<TantivyDocument>, IndexError> {
-        let title = cut(&document.title, TITLE_BYTES);
+    /// The passages of a document as the text index keeps them, made one after the other: all at
+    /// once would hold a long text several times.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        document: &'a IndexedDocument,
+        keys: &'a [u64],
+    ) -> impl Iterator<Item = Result<TantivyDocument, IndexError>> + 'a {
         let numbers: BTreeMap<String, OwnedValue> = document
             .facets
             .numbers
             .iter()
             .map(|(name, number)| (name.clone(), OwnedValue::I64(*number)))
             .collect();
-        let mut written = Vec::with_capacity(document.passages.len());
-        for (place, (passage, key)) in document.passages.iter().zip(keys).enumerate() {
-            let mut row = TantivyDocument::default();
-            row.add_text(self.document, &document.id);
+        let passages = document.passages.iter().zip(keys).enumerate();
+        passages.map(move |(place, (passage, key))| {
+            let mut row = self.row(document, passage)?;
             row.add_u64(self.key, *key);
-            row.add_text(self.title, title);
-            row.add_text(self.body, title);
-            for heading in &passage.section {
-                row.add_text(self.body, cut(heading, TITLE_BYTES));
-            }
-            row.add_text(self.body, &passage.text);
-            row.add_text(self.text, &passage.text);
-            row.add_bytes(self.place, &place_of(passage, title)?);
-            for (name, words) in &document.facets.words {
-                for word in words {
-                    row.add_text(self.word, format!("{name}{SEPARATOR}{word}"));
-                }
-            }
             if place == 0 {
                 row.add_text(self.word, format!("{SEPARATOR}first"));
             }
             if !numbers.is_empty() {
                 row.add_object(self.numbers, numbers.clone());
             }
-            written.push(row);
+            Ok(row)
+        })
+    }
+
+    fn row(
+        &self,
+        document: &IndexedDocument,
+        passage: &Passage,
+    ) -> Result<TantivyDocument, IndexError> {
+        let title = cut(&document.title, TITLE_BYTES);
+        let mut row = TantivyDocument::default();
+        row.add_text(self.document, &document.id);
+        row.add_text(self.title, title);
+        row.add_text(self.body, title);
+        for heading in &passage.section {
+            row.add_text(self.body, cut(heading, TITLE_BYTES));
         }
-        Ok(written)
+        row.add_text(self.body, &passage.text);
+        row.add_text(self.text, &passage.text);
+        row.add_bytes(self.place, &place_of(passage, title)?);
+        for (name, words) in &document.facets.words {
+            for word in words {
+                row.add_text(self.word, format!("{name}{SEPARATOR}{word}"));
+            }
+        }
+        Ok(row)
     }
 
     pub(crate) fn read(&self, row: &TantivyDocument) -> Result<Kept, IndexError> {

@@ -22,6 +22,7 @@ mod query;
 mod question;
 mod rerank;
 mod rest;
+mod runs;
 mod search;
 pub mod testing;
 mod text;

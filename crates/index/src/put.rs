@@ -36,21 +36,23 @@ impl Index {
     pub async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), IndexError> {
         let ready = self.blocking(move |inner| inner.prepare(documents)).await?;
         self.inner.release_later();
+        let Ready {
+            documents,
+            keys,
+            wanted,
+        } = ready;
         let made = match &self.inner.options.embedder {
-            Some(embedder) => embed_passages(embedder, &ready.wanted).await,
+            Some(embedder) => embed_passages(embedder, &wanted).await,
             None => Made::default(),
         };
+        drop(wanted);
         self.blocking(move |inner| {
-            let mut rows = Vec::with_capacity(ready.documents.len());
-            for (document, keys) in ready.documents.iter().zip(&ready.keys) {
-                rows.push((&document.id, inner.layout.write(document, keys)?));
-            }
             inner.with_writer(|writer, dirty| {
                 *dirty = true;
-                for (id, rows) in rows {
-                    writer.delete_term(inner.layout.of_document(id));
-                    for row in rows {
-                        writer.add_document(row)?;
+                for (document, keys) in documents.iter().zip(&keys) {
+                    writer.delete_term(inner.layout.of_document(&document.id));
+                    for row in inner.layout.rows(document, keys) {
+                        writer.add_document(row?)?;
                     }
                 }
                 inner.keep(&made)

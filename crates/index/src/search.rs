@@ -163,7 +163,7 @@ impl Inner {
             (false, true) => SearchMode::Hybrid,
         };
         if words_too && sought.words.is_empty() && !matches!(mode, SearchMode::Vector) {
-            notes.push("the question has only words too common to look for".to_owned());
+            notes.push("the question has only words too common or too long to look for".to_owned());
         }
         let hits = self.fused(&view, sought, &found, mode)?;
         let mut answer = Hits {

@@ -4,22 +4,21 @@
 use std::collections::BTreeSet;
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, SimpleTokenizer, Stemmer,
-    StopWordFilter, TextAnalyzer, TokenizerManager,
+    AsciiFoldingFilter, Language, LowerCaser, Stemmer, StopWordFilter, TextAnalyzer,
+    TokenizerManager,
 };
 
 use crate::limits::{QUERY_BYTES, cut};
+use crate::runs::Runs;
 
 /// The analyser's name in the index: changes when what it does changes, so that files made before
 /// are refused instead of half matching.
-pub(crate) const ENGLISH: &str = "english-1";
+pub(crate) const ANALYSER: &str = "words-2";
 
-/// Words of more bytes are noise: hashes, addresses, tables run together.
-const WORD_BYTES: usize = 64;
-
-fn english() -> TextAnalyzer {
-    let words = TextAnalyzer::builder(SimpleTokenizer::default())
-        .filter(RemoveLongFilter::limit(WORD_BYTES))
+/// English words by their stems, words of other languages as they are written but for accents, and
+/// of writing without spaces each letter and each two neighbours.
+fn analyser() -> TextAnalyzer {
+    let words = TextAnalyzer::builder(Runs::default())
         .filter(LowerCaser)
         .filter(AsciiFoldingFilter)
         .dynamic();
@@ -33,14 +32,14 @@ fn english() -> TextAnalyzer {
 
 pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register(ENGLISH, english());
+    manager.register(ANALYSER, analyser());
     manager
 }
 
 /// The distinct words of a text in the order they first come, at most so many of them.
 pub(crate) fn distinct(text: &str, most: usize) -> Vec<String> {
-    let mut analyzer = english();
-    let mut stream = analyzer.token_stream(cut(text, QUERY_BYTES));
+    let mut analyser = analyser();
+    let mut stream = analyser.token_stream(cut(text, QUERY_BYTES));
     let mut seen = BTreeSet::new();
     let mut words = Vec::new();
     while words.len() < most && stream.advance() {
@@ -72,5 +71,49 @@ mod tests {
     fn only_so_many_distinct_words_are_kept() {
         let text: Vec<String> = (0..500).map(|n| format!("w{n} w{n}")).collect();
         assert_eq!(distinct(&text.join(" "), 64).len(), 64);
+    }
+
+    #[test]
+    fn a_word_is_one_however_it_is_written() {
+        for (one, other) in [
+            ("na\u{ef}ve", "nai\u{308}ve"),
+            ("Ångström", "angstrom"),
+            ("ΟΔΟΣ", "οδός"),
+            ("ЁЛКА", "елка"),
+            ("so\u{ad}lu\u{200b}tion", "solution"),
+            ("ﬁnding", "finding"),
+            ("ＤＮＡ", "dna"),
+            ("ﾃﾞｰﾀ", "データ"),
+            ("מֶלֶךְ", "מלך"),
+            ("İstanbul", "istanbul"),
+        ] {
+            assert_eq!(distinct(one, 9), distinct(other, 9), "{one} {other}");
+            assert!(!distinct(one, 9).is_empty(), "{one}");
+        }
+    }
+
+    #[test]
+    fn words_of_scripts_with_marks_stay_whole() {
+        assert_eq!(distinct("हिन्दी में", 9).len(), 2);
+        assert_eq!(distinct("தமிழ்", 9).len(), 1);
+    }
+
+    #[test]
+    fn writing_without_spaces_is_found_by_letters_and_pairs() {
+        assert_eq!(distinct("東京都", 9), ["東", "京", "東京", "都", "京都"]);
+        assert_eq!(distinct("DNA複製x", 9), ["dna", "複", "製", "複製", "x"]);
+        let (ice, hard) = (distinct("น้ำแข็ง", 20), distinct("แข็ง", 20));
+        assert!(
+            hard.len() > 2 && hard.iter().all(|it| ice.contains(it)),
+            "{ice:?}"
+        );
+    }
+
+    #[test]
+    fn endless_words_are_left_out() {
+        assert_eq!(distinct(&"x".repeat(63), 9).len(), 1);
+        assert!(distinct(&"x".repeat(64), 9).is_empty());
+        assert_eq!(distinct(&"ж".repeat(63), 9).len(), 1);
+        assert!(distinct(&"ж".repeat(64), 9).is_empty());
     }
 }

@@ -5,20 +5,20 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use deliberate_core::Clock;
-use deliberate_extract::{Limits, Workshop};
+use deliberate_extract::{Document, Limits, Workshop};
 use deliberate_index::{
     CohereReranker, EmbedError, Embedder, IndexOptions, OpenAiEmbedder, Reranker, ServiceSettings,
     StaticEmbedder, chunk::ChunkOptions,
 };
 use deliberate_store::Store;
-use deliberate_toolkit::Registry;
+use deliberate_toolkit::{Registry, ToolError};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{
     Embeddings, Options, Rerank,
-    collect::{Keeper, watch},
+    collect::{Keeper, files::SafeFile, ingest::unreadable, sweep::sweep, watch},
     discover::keep_time,
     locate::{Locator, UnpaywallSettings},
     sources::{self, Source},
@@ -41,6 +41,7 @@ pub struct Lab {
     clock: Arc<dyn Clock>,
     web: Web,
     sources: Vec<Arc<dyn Source>>,
+    asked_anew: Vec<Arc<dyn Source>>,
     locator: Locator,
     keeper: Arc<Keeper>,
     reranker: Option<Arc<dyn Reranker>>,
@@ -72,7 +73,8 @@ impl Lab {
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, LabError> {
         let web = Web::with(web_options(&options), clock.clone(), Arc::new(SystemNames))?;
-        let sources = chosen_sources(&web, &options);
+        let sources = chosen_sources(&web, &options, false);
+        let asked_anew = chosen_sources(&web, &options, true);
         let locator = locator(&web, &sources, &options);
         let index = IndexOptions {
             folder: options.folder.clone(),
@@ -92,6 +94,7 @@ impl Lab {
             clock,
             web,
             sources,
+            asked_anew,
             locator,
         }))
     }
@@ -109,6 +112,11 @@ impl Lab {
     /// The places papers are found at, as far as the settings let them be asked.
     pub fn sources(&self) -> &[Arc<dyn Source>] {
         &self.sources
+    }
+
+    /// The same, whose answers are never those kept from before: for who asks what is new.
+    pub(crate) fn asked_anew(&self) -> &[Arc<dyn Source>] {
+        &self.asked_anew
     }
 
     /// The source of that name.
@@ -136,9 +144,10 @@ impl Lab {
         &self.keeper
     }
 
-    /// What reads files.
-    pub(crate) fn workshop(&self) -> &Workshop {
-        &self.workshop
+    /// Reads a file in a process of its own, which ends with whoever waits for it.
+    pub(crate) async fn read(&self, file: &SafeFile) -> Result<Document, ToolError> {
+        let read = self.workshop.read(file.open()?, None).await;
+        read.map_err(|error| unreadable(&error))
     }
 
     /// The endpoint that puts passages in their final order, if the settings name one.
@@ -147,8 +156,10 @@ impl Lab {
     }
 
     /// Begins what runs in the background, until `stop`: the index follows the store, watched
-    /// folders are read, questions that are due are asked.
+    /// folders are read, questions that are due are asked. What an earlier run left half done is
+    /// removed.
     pub fn start(self: &Arc<Self>, registry: &Arc<Registry>, stop: CancellationToken) {
+        sweep(self.options.papers.clone(), self.options.folder.clone());
         tokio::spawn(self.keeper.clone().follow(stop.clone()));
         if let Some(every) = self.options.schedule_every {
             let clock = self.clock.clone();
@@ -180,15 +191,19 @@ fn web_options(options: &Options) -> WebOptions {
     }
 }
 
-fn chosen_sources(web: &Web, options: &Options) -> Vec<Arc<dyn Source>> {
+fn chosen_sources(web: &Web, options: &Options, anew: bool) -> Vec<Arc<dyn Source>> {
     let settings = |name: &str| {
         let given = options.sources.get(name).cloned();
-        given.unwrap_or_else(|| sources::SourceSettings {
+        let mut settings = given.unwrap_or_else(|| sources::SourceSettings {
             base_url: None,
             key: None,
             contact: options.contact.clone(),
             keep: Duration::ZERO,
-        })
+        });
+        if anew {
+            settings.keep = Duration::ZERO;
+        }
+        settings
     };
     let mut all = sources::all(web, settings);
     all.retain(|source| options.sources.contains_key(&source.about().name));

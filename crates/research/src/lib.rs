@@ -12,6 +12,7 @@
 
 pub mod analyse;
 pub mod answer;
+mod blocking;
 pub mod cite;
 pub mod collect;
 pub mod discover;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Lab,
-    collect::{ARTICLE, Library, TEXT, harmless, sections::sections},
+    collect::{ARTICLE, Library, TEXT, harmless, sections::titles},
 };
 
 /// What every address begins with.
@@ -303,14 +303,15 @@ async fn parts(typed: Typed<'_>, desk: Desk<'_>) -> Result<Choices, ToolError> {
     let Some(id) = typed.given.get("id") else {
         return Ok(Choices::default());
     };
-    let Some(found) = library.look_up(id).await? else {
+    // Several of one title are none that is meant.
+    let Ok(Some(found)) = library.look_up(id).await else {
         return Ok(Choices::default());
     };
     let all: Vec<String> = if typed.argument == "page" {
         (1..=found.kept.pages).map(|it| it.to_string()).collect()
     } else {
-        let text = library.text(&found.kept.id).await?.unwrap_or_default();
-        sections(&text).into_iter().map(|it| it.title).collect()
+        let outline = library.outline(&found.kept.id).await?;
+        titles(&outline.unwrap_or_default()).collect()
     };
     let start = typed.text.to_lowercase();
     let mut fitting = all

@@ -50,6 +50,12 @@ pub enum StoreError {
         /// What the database said.
         reason: String,
     },
+    /// There is no room left for what is to be kept.
+    #[error("the disk is full, nothing more can be kept: {reason}")]
+    Full {
+        /// What the database said.
+        reason: String,
+    },
     /// A query failed.
     #[error("the database refused a query: {reason}")]
     Query {
@@ -77,6 +83,7 @@ impl StoreError {
             Self::Migration { .. } => "Migration",
             Self::Conflict { .. } | Self::AlreadyEnded => "Conflict",
             Self::Busy { .. } => "Busy",
+            Self::Full { .. } => "DiskFull",
             Self::Query { .. } | Self::Damaged { .. } => "Query",
             Self::Closed => "Closed",
         }
@@ -99,6 +106,9 @@ impl StoreError {
                 "Look at the session again, then repeat the call.".to_owned()
             }
             Self::Busy { .. } => "Call again in a moment.".to_owned(),
+            Self::Full { .. } => {
+                "Make room on the disk the database is on, then call again.".to_owned()
+            }
             Self::Query { .. } | Self::Damaged { .. } => {
                 "Run `deliberate doctor` to check the database.".to_owned()
             }

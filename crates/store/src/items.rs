@@ -83,6 +83,13 @@ pub enum KeyMatch {
         /// The text.
         text: String,
     },
+    /// One of several of its keys has a value that holds this text.
+    HoldsIn {
+        /// Of keys of these names.
+        names: Vec<String>,
+        /// The text.
+        text: String,
+    },
 }
 
 /// The order of a list.

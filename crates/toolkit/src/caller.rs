@@ -79,7 +79,7 @@ impl Call {
             roots: false,
             requests: None,
         };
-        let client = &self.whole.caller.client;
+        let client = &self.whole.scene.caller.client;
         if client.modern && !self.prefix.is_empty() {
             return &NOBODY;
         }

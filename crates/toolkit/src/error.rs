@@ -107,6 +107,9 @@ pub enum ToolError {
     /// The client took the call back.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The server stops, and the call had not ended by then.
+    #[error("the call was stopped because the server stops")]
+    Stopping,
     /// Too many calls at once.
     #[error("{running} calls are running already, the most that are allowed")]
     Overloaded {
@@ -198,6 +201,7 @@ impl ToolError {
             Self::Store(error) => error.code(),
             Self::Timeout { .. } | Self::CutShort { .. } => "Timeout",
             Self::Cancelled => "Cancelled",
+            Self::Stopping => "Stopping",
             Self::Overloaded { .. } => "Overloaded",
             Self::Forbidden { .. } => "Forbidden",
             Self::Told { code, .. } => code,
@@ -251,6 +255,7 @@ impl ToolError {
                 "It may have happened all the same: look before you call again.".to_owned()
             }
             Self::Cancelled => return None,
+            Self::Stopping => "Call again when it is back.".to_owned(),
             Self::Overloaded { .. } => "Call again in a moment.".to_owned(),
             Self::Forbidden { .. } => {
                 "Ask whoever runs this server to let your token use it.".to_owned()

@@ -4,18 +4,17 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 
 use deliberate_core::{Change, SessionId, Spent, Suspension, SuspensionId};
 use deliberate_store::StoreError;
-use deliberate_thinker::{Ask, Message, ThinkError};
+use deliberate_thinker::ThinkError;
 use futures::FutureExt;
-use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::{Instant, Interval, MissedTickBehavior},
+    time::Instant,
 };
 use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
-    CALL_SPAN, Call, Caller, Event, Outcome, Principal, Progress, Registry, ToolError, Touched,
+    Answer, CALL_SPAN, Call, Caller, Event, Outcome, Principal, Registry, ToolError, Touched,
     TraceContext,
     bill::Bill,
     call::Journal,
@@ -23,68 +22,10 @@ use crate::{
     held::{self, Hold, Kept},
     record::Begun,
     registry::{Action, Entry},
+    signs::give_signs_of_waiting,
     suspend::Resumption,
     tool::{AnyTool, Ran},
 };
-
-/// How often a call that says nothing gives a sign of life. Clients give up after 60 s of
-/// silence; some sooner.
-const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
-
-/// When it gives the first: a person who watches wants to know that something happens.
-const FIRST_SIGN_OF_LIFE: Duration = Duration::from_secs(1);
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// With its output.
-    Done(Value),
-    /// It waits for the client's model to think.
-    NeedsReply(NeedsReply),
-}
-
-/// What the client's model has to think about before a call can go on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NeedsReply {
-    /// Names the suspended call.
-    pub id: String,
-    /// What to think about, each with a reply of its own.
-    pub asks: Vec<AskForClient>,
-    /// What to do, in a sentence.
-    pub next: String,
-}
-
-/// One ask, as a client's model reads it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AskForClient {
-    /// Names it.
-    pub key: String,
-    /// The instructions.
-    pub system: String,
-    /// What it is about.
-    pub messages: Vec<Message>,
-    /// What the reply must look like.
-    pub schema: Value,
-    /// The most the reply may have, for a client that asks a model with it.
-    #[serde(skip)]
-    pub max_tokens: u32,
-    /// How freely that model may write, 0 to 1.
-    #[serde(skip)]
-    pub temperature: f32,
-}
-
-impl From<Ask> for AskForClient {
-    fn from(ask: Ask) -> Self {
-        Self {
-            key: ask.key,
-            system: ask.system,
-            messages: ask.messages,
-            schema: ask.schema,
-            max_tokens: ask.max_tokens,
-            temperature: ask.temperature,
-        }
-    }
-}
 
 /// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
 pub(crate) struct Run<'a> {
@@ -93,6 +34,8 @@ pub(crate) struct Run<'a> {
     pub(crate) arguments: Value,
     pub(crate) journal: Option<Journal>,
     pub(crate) suspended: Option<Box<Suspension>>,
+    /// What its client called it with, if it has come to another leg since.
+    pub(crate) called_with: Option<Value>,
 }
 
 impl Registry {
@@ -144,7 +87,7 @@ impl Registry {
         });
         let prepared = tokio::select! {
             biased;
-            () = caller.cancelled.cancelled() => Err(ToolError::Cancelled),
+            error = self.unwanted(&caller.cancelled) => Err(error),
             prepared = prepared => prepared,
             () = give_signs_of_waiting(&caller) => Err(ToolError::Internal),
         };
@@ -178,6 +121,7 @@ impl Registry {
                 arguments,
                 journal: None,
                 suspended: None,
+                called_with: None,
             }))),
             Action::Resume => match self.resumption(arguments, principal, hold).await? {
                 Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
@@ -187,12 +131,14 @@ impl Registry {
                     let Action::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
                     };
+                    let called_with = suspended.journal.get("called_with").cloned();
                     Ok(Prepared::Run(Box::new(Run {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
                         journal,
                         suspended: Some(suspended),
+                        called_with,
                     })))
                 }
             },
@@ -289,9 +235,8 @@ impl Registry {
             }
             Err(ToolError::Think(ThinkError::Pending)) => {
                 let owner = begun.principal.owner();
-                let arguments = run.arguments.clone();
                 let (needs, suspension) = self
-                    .suspend(run.entry, arguments, earlier.clone(), owner, call)
+                    .suspend(run, earlier.clone(), owner, call)
                     .map_err(failed)?;
                 let changes = suspension.map(Change::Suspend);
                 (
@@ -414,39 +359,4 @@ fn span(tool: &'static str, caller: &Caller) -> Span {
         traceparent = trace.map(TraceContext::parent),
         tracestate = trace.and_then(TraceContext::state),
     )
-}
-
-/// Never ends. A call that waits for another has no progress of its own yet; its numbers stay
-/// below those that a run begins with.
-async fn give_signs_of_waiting(caller: &Caller) {
-    const STEP: f64 = 1e-6;
-    let mut done = 0.0;
-    tokio::time::sleep(FIRST_SIGN_OF_LIFE).await;
-    loop {
-        done += STEP;
-        if let Some(hears) = &caller.progress {
-            hears(Progress {
-                done,
-                total: None,
-                message: "waiting".to_owned(),
-            });
-        }
-        tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
-    }
-}
-
-/// When a call gives signs of life. Kept over its legs: several short ones are silent, too.
-pub(crate) fn signs_of_life() -> Interval {
-    let mut signs =
-        tokio::time::interval_at(Instant::now() + FIRST_SIGN_OF_LIFE, SIGN_OF_LIFE_EVERY);
-    signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    signs
-}
-
-/// Never ends.
-pub(crate) async fn give_signs_of_life(call: &Call, signs: &mut Interval) {
-    loop {
-        signs.tick().await;
-        call.sign_of_life();
-    }
 }

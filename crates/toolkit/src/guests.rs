@@ -83,9 +83,13 @@ pub(crate) struct Called<'a> {
 
 impl Called<'_> {
     /// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
+    /// A front by itself, which tells what is behind it, is for everyone who may call some of that.
     pub(crate) fn allowed(&self, principal: &Principal) -> Result<(), ToolError> {
         let name = self.guest.as_deref().unwrap_or(self.entry.about.name);
-        if matches!(self.entry.action, Action::Resume) || principal.scope.allows(name) {
+        if matches!(self.entry.action, Action::Resume)
+            || principal.scope.allows(name)
+            || (self.guest.is_none() && self.entry.fronts_for(principal))
+        {
             return Ok(());
         }
         Err(ToolError::Forbidden {

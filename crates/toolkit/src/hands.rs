@@ -23,7 +23,7 @@ impl Call {
         let mut issues = Vec::new();
         for (at, name) in names.iter().enumerate() {
             let mut found = self.own_hands(name);
-            if let Some(guests) = &self.whole.tools.guests {
+            if let Some(guests) = &self.whole.scene.tools.guests {
                 let guests = guests.find(name).await;
                 found.extend(guests.iter().map(hand_of));
             }
@@ -53,7 +53,7 @@ impl Call {
     }
 
     fn own_hands(&self, pattern: &str) -> Vec<Hand> {
-        let entries = self.whole.tools.own.iter();
+        let entries = self.whole.scene.tools.own.iter();
         let fitting = entries.filter(|entry| {
             fits(pattern, entry.about.name) && matches!(entry.action, Action::Run(_))
         });
@@ -67,9 +67,21 @@ impl Call {
     }
 
     fn like(&self, name: &str) -> Option<String> {
-        let guests = self.whole.tools.guests.as_ref().map(|guests| guests.list());
+        let guests = self
+            .whole
+            .scene
+            .tools
+            .guests
+            .as_ref()
+            .map(|guests| guests.list());
         let guests = guests.as_deref().unwrap_or_default();
-        let own = self.whole.tools.own.iter().map(|entry| entry.about.name);
+        let own = self
+            .whole
+            .scene
+            .tools
+            .own
+            .iter()
+            .map(|entry| entry.about.name);
         let all = own.chain(guests.iter().map(|guest| &*guest.name));
         nearest(name, all.filter(|name| self.can_run(name)))
     }

@@ -26,8 +26,10 @@ pub struct LeftCall {
     pub left: Left,
     /// The tool.
     pub tool: String,
-    /// What it was called with, as the gate understood it.
+    /// What it runs with: of a call that goes on in legs, what its last leg is called with.
     pub arguments: Value,
+    /// What its client called it with, as the gate understood it.
+    pub called_with: Value,
     /// The keys of the asks it waits for, in the order their replies are expected.
     pub asks: Vec<String>,
     /// When it began.
@@ -50,9 +52,11 @@ impl Registry {
             (None, _) if asks_nothing => Left::Abandoned,
             (None, _) => Left::Waiting,
         };
+        let called_with = suspended.journal.get("called_with").cloned();
         Ok(LeftCall {
             left,
             tool: suspended.tool_name,
+            called_with: called_with.unwrap_or_else(|| suspended.arguments.clone()),
             arguments: suspended.arguments,
             asks: serde_json::from_value(suspended.asks).unwrap_or_default(),
             begun: suspended.created_at,
@@ -66,7 +70,7 @@ impl Registry {
             return false;
         };
         left.tool == called.entry.about.name
-            && called.entry.check(called.arguments).as_ref() == Ok(&left.arguments)
+            && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
     /// Stops a call that was left, if it is not over.
@@ -104,7 +108,7 @@ impl Registry {
 }
 
 /// What is told of a call that may not run again.
-fn cut_off() -> ToolError {
+pub(crate) fn cut_off() -> ToolError {
     ToolError::Told {
         code: "CutOff".to_owned(),
         message: "the call was cut off while it ran; it may or may not have happened".to_owned(),

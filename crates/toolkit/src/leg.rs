@@ -15,9 +15,10 @@ use tokio::time::Instant;
 use crate::{
     Answer, Call, Caller, Event, Outcome, RESUME, Registry, ToolError,
     call::{Journal, Scene},
-    gate::{Ending, Limit, Run, give_signs_of_life, signs_of_life},
-    held::{Hold, Kept, Stage, Work, believed_until},
+    gate::{Ending, Limit, Run},
+    held::{self, Hold, Kept, Stage, Work, believed_until},
     record::Begun,
+    signs::{give_signs_of_life, signs_of_life},
     tool::Ran,
 };
 
@@ -27,10 +28,12 @@ const MOST_RUNS: u32 = 50;
 
 /// How a leg ended.
 enum Leg {
-    /// It is kept, and the call goes on with these arguments.
-    GoesOn(Value),
+    /// It is kept, and the call goes on with these arguments; what is told if the rest fails.
+    GoesOn(Value, Option<String>),
     /// It was the last.
     Over(Result<Outcome<Value>, ToolError>),
+    /// It was cut off, because the server stops.
+    Stopped,
     /// Others were faster: nothing was kept.
     Overtaken,
     /// Someone else goes on with the call of that id: nothing was kept.
@@ -46,6 +49,8 @@ struct Now {
     resumed: bool,
     /// How often it was run again.
     overtaken: u32,
+    /// What the legs before did, in words.
+    so_far: Option<String>,
 }
 
 impl Now {
@@ -69,6 +74,7 @@ impl Registry {
             asked: 0,
             resumed: journal.is_some(),
             overtaken: 0,
+            so_far: None,
         };
         note_work(&run, &begun, journal.as_ref(), hold).await;
         let mut call = Call::new(
@@ -85,15 +91,8 @@ impl Registry {
                 id = self.keep_running(hold) => return self.ended_answer(&id).await,
             };
             let ending = match leg {
-                Leg::GoesOn(arguments) => {
-                    run.arguments = arguments;
-                    forget_replies(&mut run);
-                    now = Now {
-                        limit: self.limit(run.entry, &run.arguments, Instant::now()),
-                        asked: call.asks(),
-                        resumed: false,
-                        overtaken: 0,
-                    };
+                Leg::GoesOn(arguments, so_far) => {
+                    now = self.next_leg(&mut run, &call, arguments, so_far);
                     call = call.next_leg(now.limit.deadline);
                     note_work(&run, &begun, None, hold).await;
                     continue;
@@ -101,9 +100,12 @@ impl Registry {
                 Leg::Anothers(id) => {
                     let answer = self.anothers_answer(&id, hold);
                     return tokio::select! {
-                        () = call.cancelled() => Err(ToolError::Cancelled),
+                        error = self.unwanted(call.cancelled()) => Err(error),
                         answer = self.guarded(run.entry, now.limit, answer) => answer,
                     };
+                }
+                Leg::Stopped => {
+                    return Err(self.stopped_short(&run, begun, &call, hold).await);
                 }
                 Leg::Overtaken => Ending::overtaken(),
                 Leg::Over(outcome) => {
@@ -124,12 +126,46 @@ impl Registry {
                 }
                 continue;
             }
-            let kept = hold.ending().await.map(|kept| kept.id);
-            let handed_over = ending.handed_over.or(kept);
-            self.record_failure(begun, &ending.error, call.bill(), handed_over)
-                .await;
-            return Err(ending.error);
+            let ending = Ending {
+                error: with_so_far(ending.error, now.so_far),
+                ..ending
+            };
+            return Err(self.failed(begun, ending, &call, hold).await);
         }
+    }
+
+    /// The run is to go on with these arguments.
+    fn next_leg(
+        &self,
+        run: &mut Run<'_>,
+        call: &Call,
+        arguments: Value,
+        so_far: Option<String>,
+    ) -> Now {
+        let before = std::mem::replace(&mut run.arguments, arguments);
+        run.called_with.get_or_insert(before);
+        forget_replies(run);
+        Now {
+            limit: self.limit(run.entry, &run.arguments, Instant::now()),
+            asked: call.asks(),
+            resumed: false,
+            overtaken: 0,
+            so_far,
+        }
+    }
+
+    /// Ends a call that came to no answer, where it is kept too.
+    async fn failed(&self, begun: Begun, ending: Ending, call: &Call, hold: &Hold) -> ToolError {
+        let kept = hold.ending().await.map(|kept| kept.id);
+        let handed_over = ending.handed_over.or(kept);
+        let over = handed_over.map(|id| Change::EndSuspension {
+            id,
+            outcome: held::failure(&ending.error),
+            failed: true,
+        });
+        self.record_failure(begun, &ending.error, call.bill(), over)
+            .await;
+        ending.error
     }
 
     fn scene(&self, begun: &Begun, caller: Caller, hold: &Hold) -> Scene {
@@ -143,6 +179,7 @@ impl Registry {
             doing: hold.doing.clone(),
             stage: hold.stage.clone(),
             records: self.records.clone(),
+            reads_spans: self.reads_spans,
         }
     }
 
@@ -156,14 +193,19 @@ impl Registry {
     ) -> Leg {
         let ran = tokio::select! {
             biased;
-            () = call.cancelled() => Err(ToolError::Cancelled),
+            () = call.cancelled().cancelled() => Err(ToolError::Cancelled),
+            () = self.stopping.cancelled() => return Leg::Stopped,
             ran = self.guarded(run.entry, limit, self.in_its_place(run, call)) => ran,
         };
         match ran {
             Ok(Ran {
                 outcome,
                 next: Some(next),
-            }) => self.keep_leg(run, begun, outcome, next, hold).await,
+                so_far,
+            }) => {
+                let next = (next, so_far);
+                self.keep_leg(run, begun, outcome, next, hold).await
+            }
             Ok(ran) => Leg::Over(Ok(ran.outcome)),
             Err(error) => Leg::Over(Err(error)),
         }
@@ -175,7 +217,7 @@ impl Registry {
         run: &Run<'_>,
         begun: &Begun,
         outcome: Outcome<Value>,
-        next: Value,
+        (next, so_far): (Value, Option<String>),
         hold: &Hold,
     ) -> Leg {
         let next = match run.entry.check_next(next) {
@@ -205,7 +247,9 @@ impl Registry {
                 id: kept.id.clone(),
                 tool_name: run.entry.about.name.to_owned(),
                 arguments: next.clone(),
-                journal: json!(Journal::default()),
+                journal: json!(Journal::of_leg(
+                    run.called_with.as_ref().or(Some(&run.arguments))
+                )),
                 asks: json!([]),
                 created_at: kept.begun,
                 expires_at: self.suspended_until(self.parts.clock.now()),
@@ -223,7 +267,7 @@ impl Registry {
                 if !touched.is_empty() {
                     self.listeners.tell(Event::Touched(&touched));
                 }
-                Leg::GoesOn(next)
+                Leg::GoesOn(next, so_far)
             }
             (Err(StoreError::AlreadyEnded), Some((kept, _))) => Leg::Anothers(kept.id),
             (Err(StoreError::Conflict { .. }), _) => Leg::Overtaken,
@@ -275,16 +319,31 @@ impl Registry {
     }
 }
 
+/// Why a call broke off, with what was done before, which is kept. Who took it back asks no more.
+fn with_so_far(error: ToolError, so_far: Option<String>) -> ToolError {
+    let Some(so_far) = so_far.filter(|_| !matches!(error, ToolError::Cancelled)) else {
+        return error;
+    };
+    let hint = error.hint().map(|it| format!("{it} ")).unwrap_or_default();
+    ToolError::Told {
+        code: error.code().to_owned(),
+        message: error.to_string(),
+        hint: Some(format!("{hint}What was done before is kept. {so_far}")),
+    }
+}
+
 /// Lets whoever hands the call over know what is to be kept of it.
 async fn note_work(run: &Run<'_>, begun: &Begun, journal: Option<&Journal>, hold: &Hold) {
     if !hold.may_be_handed_over {
         return;
     }
+    let of_leg = || Journal::of_leg(run.called_with.as_ref());
+    let journal = journal.cloned().unwrap_or_else(of_leg);
     hold.runs(Work {
         suspended: run.suspended.as_ref().map(|it| it.id.clone()),
         tool: run.entry.about.name,
         arguments: run.arguments.clone(),
-        journal: json!(journal.cloned().unwrap_or_default()),
+        journal: json!(journal),
         begun: run.suspended.as_ref().map_or(begun.at, |it| it.created_at),
         owner: begun.principal.owner(),
     })

@@ -10,6 +10,7 @@
 //! The crate knows nothing of MCP, SQL or HTTP.
 
 mod acting;
+mod answer;
 mod bill;
 mod call;
 mod caller;
@@ -30,18 +31,20 @@ mod record;
 mod registry;
 mod resource;
 mod schema;
+mod signs;
+mod stopping;
 mod suspend;
 mod tool;
 mod trace;
 mod waits;
 
 pub use acting::{Acted, Acting, Evidence, Hand, Stopped};
+pub use answer::{Answer, AskForClient, NeedsReply};
 pub use call::{Call, Thinking};
 pub use caller::{Caller, ClientRefused, ClientRequests, ClientSide, Minds, OneMind, Progress};
 pub use error::{Issue, Kind, ToolError};
 pub use event::{Event, Listener, Running};
 pub use far::Far;
-pub use gate::{Answer, AskForClient, NeedsReply};
 pub use guests::{Again, Guest, Guests, HANDED_ON, StandsFor};
 pub use held::{StillRunning, Within};
 pub use left::{Left, LeftCall};
@@ -54,5 +57,5 @@ pub use resource::{
 pub use schema::answer_schema;
 pub use suspend::RESUME;
 pub use tool::{About, Annotations, LEG, Limits, Outcome, SAID, Tool};
-pub use trace::{ASK_SPAN, CALL_SPAN, TraceContext};
+pub use trace::{ASK_SPAN, CALL_SPAN, SpanReader, TraceContext};
 pub use waits::Waits;

@@ -6,35 +6,42 @@
 
 use serde_json::{Value, json};
 
-use crate::{Call, HANDED_ON, Outcome, SAID, ToolError, guests::Called, registry::Action};
+use crate::{
+    Call, HANDED_ON, Outcome, SAID, ToolError, guests::Called, registry::Action, tool::Ran,
+};
 
 impl Call {
     /// Runs the tool of that name; `key` sets its asks apart from those of others in this call.
     /// Who called must be allowed to use it. Its changes are not yet made: the caller returns them
     /// with its own.
     ///
-    /// A tool that is run so can't run others, so that no chain of them has no end.
+    /// A tool that is run so can't run others, so that no chain of them has no end; and it has one
+    /// leg, because nothing is kept in between.
     pub async fn run_tool(
         &self,
         key: &str,
         name: &str,
         arguments: Value,
     ) -> Result<Outcome<Value>, ToolError> {
-        let called = self.whole.tools.called(name, arguments, None)?;
+        let called = self.whole.scene.tools.called(name, arguments, None)?;
         let entry = called.entry;
         let Action::Run(tool) = &entry.action else {
             return Err(self.not_within(name));
         };
-        if !self.prefix.is_empty() || self.whole.tool == entry.about.name {
+        if !self.prefix.is_empty() || self.whole.scene.tool == entry.about.name {
             return Err(self.not_within(name));
         }
-        called.allowed(&self.whole.caller.principal)?;
+        called.allowed(&self.whole.scene.caller.principal)?;
         let arguments = entry.check(called.arguments)?;
         let inner = Self {
             whole: self.whole.clone(),
             prefix: format!("{key}/"),
         };
-        let outcome = tool.run(arguments, &inner).await?.outcome;
+        let Ran { outcome, next, .. } = tool.run(arguments, &inner).await?;
+        // Its next leg would have to see what this one changed, and nothing is kept before the end.
+        if next.is_some() {
+            return Err(self.not_at_once(name));
+        }
         Ok(Outcome {
             output: as_ours(outcome.output)?,
             ..outcome
@@ -46,9 +53,15 @@ impl Call {
         self.called(name).is_ok_and(|called| {
             self.prefix.is_empty()
                 && matches!(called.entry.action, Action::Run(_))
-                && called.entry.about.name != self.whole.tool
-                && called.allowed(&self.whole.caller.principal).is_ok()
+                && called.entry.about.name != self.whole.scene.tool
+                && called.allowed(&self.whole.scene.caller.principal).is_ok()
         })
+    }
+
+    /// Whether there is a tool of that name that the caller may use.
+    pub fn may_use(&self, name: &str) -> bool {
+        let called = self.called(name);
+        called.is_ok_and(|called| called.allowed(&self.whole.scene.caller.principal).is_ok())
     }
 
     /// Whether a tool of that name may have to wait until its client has thought.
@@ -59,13 +72,24 @@ impl Call {
 
     /// What a name stands for, whatever it is called with.
     fn called(&self, name: &str) -> Result<Called<'_>, ToolError> {
-        self.whole.tools.called(name, json!({}), None)
+        self.whole.scene.tools.called(name, json!({}), None)
+    }
+
+    fn not_at_once(&self, name: &str) -> ToolError {
+        ToolError::Told {
+            code: "NotWithin".to_owned(),
+            message: format!(
+                "{name} has more to do than one step of {} can hold; nothing of it was kept",
+                self.whole.scene.tool
+            ),
+            hint: Some("Give it less at once, or call it by itself.".to_owned()),
+        }
     }
 
     fn not_within(&self, name: &str) -> ToolError {
         ToolError::Told {
             code: "NotWithin".to_owned(),
-            message: format!("{name} can't be run from within {}", self.whole.tool),
+            message: format!("{name} can't be run from within {}", self.whole.scene.tool),
             hint: Some("Call it by itself.".to_owned()),
         }
     }

@@ -9,8 +9,7 @@ use std::{
 };
 
 use deliberate_core::{
-    Change, Invocation, InvocationId, SessionId, Spent, SuspensionId, Timestamp, cap_json,
-    cut_to_chars,
+    Change, Invocation, InvocationId, SessionId, Spent, Timestamp, cap_json, cut_to_chars,
 };
 use deliberate_store::Store;
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ use tokio::{
 };
 use tracing::Span;
 
-use crate::{Event, Principal, Registry, Running, ToolError, bill::Bill, event::Listeners, held};
+use crate::{Event, Principal, Registry, Running, ToolError, bill::Bill, event::Listeners};
 
 /// How long the answer to a failed call waits for its record.
 const RECORD_TIME: Duration = Duration::from_secs(1);
@@ -220,14 +219,14 @@ impl Registry {
         self.open_calls.load(Ordering::Acquire)
     }
 
-    /// Records a call that failed, and that it is over if it was handed over. If that fails too,
-    /// the caller still hears of the first failure.
+    /// Records a call that failed, and with it what that means for where it is kept. If that fails
+    /// too, the caller still hears of the first failure.
     pub(crate) async fn record_failure(
         &self,
         begun: Begun,
         error: &ToolError,
         bill: Bill,
-        handed_over: Option<SuspensionId>,
+        kept: Option<Change>,
     ) {
         tracing::info!(
             tool = begun.tool,
@@ -238,11 +237,7 @@ impl Registry {
         begun.end(Some(error.code()), &bill.spent);
         let record = self.record(&begun, bill, None, Err(error));
         let mut changes = vec![Change::AddInvocation(record)];
-        changes.extend(handed_over.map(|id| Change::EndSuspension {
-            id,
-            outcome: held::failure(error),
-            failed: true,
-        }));
+        changes.extend(kept);
         let commit = self.parts.store.commit(changes);
         match tokio::time::timeout(RECORD_TIME, commit).await {
             Ok(Ok(())) => {}

@@ -12,15 +12,17 @@ use deliberate_core::{Clock, IdSource, nearest};
 use deliberate_store::Store;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    About, Guests, Listener, Menu, Minds, Principal, Resources, Tool, ToolError,
+    About, Guests, Issue, Listener, Menu, Minds, Principal, Resources, Tool, ToolError,
     event::Listeners,
     held::HeldCalls,
     record::Records,
     schema::Checker,
     suspend::{self, Resume},
     tool::{AnyTool, LEG},
+    trace::SpanReader,
 };
 
 /// What every call is run with.
@@ -83,6 +85,9 @@ pub struct Registry {
     pub(crate) open_calls: Arc<AtomicUsize>,
     pub(crate) held: HeldCalls,
     pub(crate) records: Arc<Records>,
+    /// Cancelled to cut off what runs.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) reads_spans: Option<SpanReader>,
 }
 
 pub(crate) struct Entry {
@@ -134,7 +139,15 @@ impl Registry {
             open_calls: Arc::default(),
             held: HeldCalls::default(),
             records: Arc::default(),
+            stopping: CancellationToken::new(),
+            reads_spans: None,
         }
+    }
+
+    /// The registry with a way to learn where its spans stand in a trace.
+    pub fn traced_by(mut self, reads_spans: SpanReader) -> Self {
+        self.reads_spans = Some(reads_spans);
+        self
     }
 
     /// The registry with someone who hears what happens at the gate.
@@ -219,17 +232,17 @@ impl Registry {
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Listing<'_>> {
-        self.entry(name).ok().map(Entry::listing)
+        self.entries.own(name).map(Entry::listing)
     }
 
     /// Whether who may use these tools is shown that one: it is one of them, or stands for one.
     pub fn shows(&self, principal: &Principal, name: &str) -> bool {
-        let allows = |name: &str| principal.scope.allows(name);
-        let front = || match self.entry(name).map(|entry| &entry.action) {
-            Ok(Action::Run(tool)) => tool.front_of().into_iter().any(allows),
-            _ => false,
+        let front = || {
+            self.entries
+                .own(name)
+                .filter(|own| own.fronts_for(principal))
         };
-        allows(name) || front()
+        principal.scope.allows(name) || front().is_some()
     }
 
     /// What is remembered.
@@ -322,6 +335,17 @@ impl Entry {
         }
     }
 
+    /// Whether it stands for a tool that they may call.
+    pub(crate) fn fronts_for(&self, principal: &Principal) -> bool {
+        match &self.action {
+            Action::Run(tool) => {
+                let mut behind = tool.front_of().into_iter();
+                behind.any(|name| principal.scope.allows(name))
+            }
+            Action::Resume => false,
+        }
+    }
+
     /// Whether a call that was cut off is run again.
     pub(crate) fn may_run_again(&self) -> bool {
         match &self.action {
@@ -355,6 +379,11 @@ impl Entry {
     /// Checks arguments. The checker is made on the first call, because making one for every
     /// tool would be felt at the start.
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
+        // Whatever its schema lets through: only a tool says this, and only to itself.
+        if let Some(said) = arguments.get(LEG) {
+            let issue = Issue::new(LEG, "is not an argument of this tool").given(said);
+            return Err(ToolError::Invalid(vec![issue]));
+        }
         if let Some(checker) = self.checker.get() {
             return checker.check(arguments);
         }

@@ -48,6 +48,12 @@ pub trait Resources: Send + Sync {
         desk: Desk<'a>,
     ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>>;
 
+    /// Whether it is told when what stands at its addresses changes. If not, nobody can subscribe to
+    /// them.
+    fn tells_of_changes(&self) -> bool {
+        true
+    }
+
     /// What a change that was just kept means for its addresses; `session` is the one the call
     /// worked on, because not every change names it.
     fn touched(&self, change: &Change, session: Option<&SessionId>) -> Vec<Touched>;

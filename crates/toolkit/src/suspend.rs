@@ -18,8 +18,8 @@ use crate::{
     About, Annotations, AskForClient, Call, Issue, Kind, Limits, NeedsReply, Principal, Registry,
     ToolError,
     call::Journal,
+    gate::Run,
     held::{self, Hold, Kept},
-    registry::Entry,
     schema,
 };
 
@@ -171,13 +171,13 @@ impl Registry {
     /// be kept if it waits for the same as before.
     pub(crate) fn suspend(
         &self,
-        entry: &Entry,
-        arguments: Value,
+        run: &Run<'_>,
         earlier: Option<Kept>,
         owner: Option<String>,
         call: &Call,
     ) -> Result<(NeedsReply, Option<Suspension>), ToolError> {
-        let (pending, journal) = call.waits_for().ok_or(ToolError::Internal)?;
+        let (pending, mut journal) = call.waits_for().ok_or(ToolError::Internal)?;
+        journal.called_with.clone_from(&run.called_with);
         let asks: Vec<AskForClient> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
@@ -198,8 +198,8 @@ impl Registry {
         };
         let suspension = Suspension {
             id: id.clone(),
-            tool_name: entry.about.name.to_owned(),
-            arguments,
+            tool_name: run.entry.about.name.to_owned(),
+            arguments: run.arguments.clone(),
             journal,
             asks: keys,
             created_at,
@@ -244,7 +244,7 @@ fn journal(
 ) -> Result<Option<Journal>, ToolError> {
     let mut journal: Journal =
         serde_json::from_value(suspended.journal.clone()).map_err(|error| damaged(&error))?;
-    if keys.is_empty() && journal == Journal::default() {
+    if keys.is_empty() && journal.is_empty() {
         return Ok(None);
     }
     for (key, reply) in keys.into_iter().zip(replies) {

@@ -44,6 +44,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What was done so far, in words, if its work is not at its end: it is told if the rest can't be
+    /// done. What it changed until then is kept.
+    fn so_far(&self, _output: &Self::Output) -> Option<String> {
+        None
+    }
+
     /// The call of another of our tools that a call with these arguments is. For a front: one tool
     /// that many are called through, so that clients need not list them all. Who may call, what the
     /// arguments must be and what is recorded is the other tool's.
@@ -169,6 +175,8 @@ pub(crate) struct Ran {
     pub(crate) outcome: Outcome<Value>,
     /// What the next leg is called with, if there is one.
     pub(crate) next: Option<Value>,
+    /// What is told if there is one and it fails.
+    pub(crate) so_far: Option<String>,
 }
 
 /// A tool whose types are forgotten, as the registry holds it.
@@ -223,6 +231,7 @@ impl<T: Tool> AnyTool for T {
                 .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
             let outcome = Tool::run(self, input, call).await?;
             let next = self.goes_on(&outcome.output);
+            let so_far = self.so_far(&outcome.output).filter(|_| next.is_some());
             let output = serde_json::to_value(outcome.output).map_err(|error| {
                 tracing::error!(%error, "a tool's answer can't be written as JSON");
                 ToolError::Internal
@@ -232,7 +241,11 @@ impl<T: Tool> AnyTool for T {
                 changes: outcome.changes,
                 session: outcome.session,
             };
-            Ok(Ran { outcome, next })
+            Ok(Ran {
+                outcome,
+                next,
+                so_far,
+            })
         })
     }
 }

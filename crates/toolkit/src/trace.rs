@@ -13,7 +13,10 @@ const PARENT_BYTES: usize = 55;
 /// What the specification asks everyone to carry at least; more is not carried.
 const STATE_BYTES: usize = 512;
 
-/// The client's place in its trace.
+/// Reads from a span where it stands in a trace, if someone collects traces.
+pub type SpanReader = fn(&tracing::Span) -> Option<TraceContext>;
+
+/// A place in a trace: where its client says that a call stands, or where the call itself does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     parent: Box<str>,

@@ -6,6 +6,7 @@ use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
 use super::{
     BibRecord, Gathered, Problem, bibtex, bounded, complete_identifiers, latex, names, pages,
+    retracted,
 };
 use crate::{clean, write::MONTHS};
 
@@ -82,6 +83,7 @@ fn article(kind: &str, fields: &Fields<'_>) -> Article {
             .split([',', ';'])
             .filter_map(clean::some_line)
             .collect(),
+        retracted: fields.text(&["note"]).and_then(|it| retracted(&it)),
         ..Article::default()
     };
     complete_identifiers(&mut article);
@@ -173,6 +175,10 @@ fn settle_venue(article: &mut Article) {
             .volume
             .as_deref()
             .and_then(|it| ArxivId::parse(it.strip_prefix("abs/").unwrap_or(it)));
+        // The id again, and no volume of anything.
+        if inside.is_some() {
+            article.volume = None;
+        }
         article.arxiv_id = article.arxiv_id.take().or(id).or(inside);
         article.kind = WorkKind::Preprint;
         article.venue = None;

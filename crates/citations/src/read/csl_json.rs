@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     BibRecord, Gathered, LONGEST_VALUE, MOST_AUTHORS, Problem, bounded, complete_identifiers, head,
-    pages,
+    pages, retracted,
 };
 use crate::clean;
 
@@ -121,6 +121,7 @@ fn article(item: &Value) -> Article {
             .filter_map(clean::some_line)
             .collect(),
         language: text("language"),
+        retracted: text("status").and_then(|it| retracted(&it)),
         ..Article::default()
     };
     complete_identifiers(&mut article);

@@ -17,7 +17,7 @@ use deliberate_core::{Article, ArxivId, Doi};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clean;
+use crate::{clean, write::RETRACTED};
 
 /// The longest text that is read, in bytes.
 pub const LONGEST_INPUT: usize = 16_000_000;
@@ -177,6 +177,11 @@ fn pages(text: &str) -> Option<String> {
         }
     }
     Some(out)
+}
+
+/// Whether a note says that the work was retracted.
+fn retracted(note: &str) -> Option<bool> {
+    note.trim().eq_ignore_ascii_case(RETRACTED).then_some(true)
 }
 
 /// Identifiers that stand in the address or the DOI of a work.

@@ -6,7 +6,7 @@ use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
 use super::{
     BibRecord, Gathered, LONGEST_VALUE, MOST_AUTHORS, Problem, bounded, complete_identifiers,
-    names, pages,
+    names, pages, retracted,
 };
 use crate::clean;
 
@@ -169,6 +169,7 @@ fn article(kind: &str, tags: &Tags) -> Article {
             .filter_map(|it| clean::some_line(it))
             .collect(),
         language: first(tags, &["LA"]),
+        retracted: notes.iter().find_map(|it| retracted(it)),
         ..Article::default()
     };
     if article.venue.as_deref() == Some(article.title.as_str()) {

@@ -146,6 +146,11 @@ pub fn decide<'a>(given: &Article, candidates: impl IntoIterator<Item = &'a Arti
     }
 }
 
+/// Whether two names are of one venue, be it that one abbreviates the other.
+pub(crate) fn same_venue(a: &str, b: &str) -> bool {
+    alike::venues(a, b) >= SAME
+}
+
 /// Two texts, if there is something to compare in both.
 fn both<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let has = |it: &str| it.chars().any(char::is_alphanumeric);

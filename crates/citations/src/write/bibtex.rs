@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use deliberate_core::{Article, Author, WorkKind};
 
-use super::{authors, capitals, page_range};
-use crate::{Entry, clean, key};
+use super::{RETRACTED, authors, capitals, page_range};
+use crate::{Entry, clean, key, suffix};
 
 /// BibTeX's own names of the months; they are written without braces.
 pub(crate) const MONTHS: [&str; 12] = [
@@ -127,6 +127,10 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ("language", text(article.language.as_ref())),
         ("entrysubtype", subtype),
         (
+            "note",
+            (article.retracted == Some(true)).then(|| braced(RETRACTED)),
+        ),
+        (
             "keywords",
             Some(keywords.join(", "))
                 .filter(|it| !it.is_empty())
@@ -170,7 +174,7 @@ fn some_names(article: &Article) -> Option<String> {
     (!names.is_empty()).then(|| braced(&names.join(" and ")))
 }
 
-/// `Family, Given`; braces keep an organisation, or a part with a comma or an "and", in one piece.
+/// `Family, Given`, or `Family, Jr., Given`; braces keep an organisation, or a part with a comma or an "and", in one piece.
 fn name(author: &Author) -> String {
     let part = |text: &str| {
         let lower = text.to_lowercase();
@@ -182,9 +186,13 @@ fn name(author: &Author) -> String {
             escaped(text)
         }
     };
-    match &author.given {
+    match author.given.as_deref().map(suffix::parted) {
         _ if author.organisation => braced(&escaped(&author.family)),
-        Some(given) => format!("{}, {}", part(&author.family), part(given)),
+        Some((given, Some(suffix))) => {
+            let family = part(&author.family);
+            format!("{family}, {}, {}", escaped(suffix), part(given))
+        }
+        Some((given, None)) => format!("{}, {}", part(&author.family), part(given)),
         None if author.family.contains(' ') => braced(&escaped(&author.family)),
         None => part(&author.family),
     }

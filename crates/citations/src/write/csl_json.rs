@@ -3,8 +3,8 @@
 use deliberate_core::{Article, Author};
 use serde_json::{Map, Value, json};
 
-use super::authors;
-use crate::{Entry, clean, csl_item, key};
+use super::{RETRACTED, authors};
+use crate::{Entry, clean, csl_item, key, suffix};
 
 /// The entries as CSL-JSON.
 pub fn to_csl_json(entries: &[Entry<'_>]) -> String {
@@ -42,6 +42,9 @@ fn item(key: &str, article: &Article) -> Value {
     if !keywords.is_empty() {
         fields.insert("keyword".to_owned(), keywords.join(", ").into());
     }
+    if article.retracted == Some(true) {
+        fields.insert("status".to_owned(), RETRACTED.to_lowercase().into());
+    }
     if let Some(text) = clean::of(article.summary.as_ref()) {
         fields.insert("abstract".to_owned(), text.into());
     }
@@ -62,8 +65,11 @@ fn name(author: &Author) -> Value {
             name.insert("family".to_owned(), author.family.as_str().into());
         }
     }
-    if let Some(given) = &author.given {
-        name.insert("given".to_owned(), given.as_str().into());
+    if let Some((given, suffix)) = author.given.as_deref().map(suffix::parted) {
+        name.insert("given".to_owned(), given.into());
+        if let Some(suffix) = suffix {
+            name.insert("suffix".to_owned(), suffix.into());
+        }
     }
     Value::Object(name)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use deliberate_core::{Article, WorkKind};
 
-use super::{authors, comma_name, page_range};
+use super::{RETRACTED, authors, comma_name, page_range};
 use crate::{Entry, clean, key};
 
 /// The entries as the tags of `EndNote`.
@@ -90,6 +90,8 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
         '9',
         (article.kind == WorkKind::Preprint).then(|| "Preprint".to_owned()),
     );
+    let retracted = article.retracted == Some(true);
+    put('Z', retracted.then(|| RETRACTED.to_owned()));
     put('F', Some(key.to_owned()));
     for keyword in &article.keywords {
         put('K', clean::some_line(keyword));

@@ -19,6 +19,9 @@ use deliberate_core::{Article, Author};
 
 use crate::clean;
 
+/// What a file says of a work that was retracted.
+pub(crate) const RETRACTED: &str = "Retracted";
+
 /// Pages as a first and a last one, if that is what they are: `12-34`, `S1–S9`.
 fn page_range(pages: &str) -> Option<(String, String)> {
     let is_dash = |it: char| matches!(it, '-' | '‐' | '‑' | '–' | '—');

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use deliberate_core::{Article, PartialDate, WorkKind};
 
-use super::{authors, comma_name, page_range};
+use super::{RETRACTED, authors, comma_name, page_range};
 use crate::{Entry, clean, key};
 
 /// The entries as RIS.
@@ -85,6 +85,8 @@ fn lines(key: &str, article: &Article) -> Vec<(&'static str, String)> {
         "N1",
         clean::of(article.pmcid.as_ref()).map(|it| format!("PMCID: {it}")),
     );
+    let retracted = article.retracted == Some(true);
+    put("N1", retracted.then(|| RETRACTED.to_owned()));
     for keyword in &article.keywords {
         put("KW", clean::some_line(keyword));
     }

@@ -51,6 +51,14 @@ fn arxiv_as_a_journal_is_a_preprint() {
 }
 
 #[test]
+fn the_id_of_a_preprint_is_no_volume() {
+    let text = "@article{v, title={Attention}, author={A Vaswani}, journal={CoRR}, volume={abs/1706.03762}, year={2017}}";
+    let article = one(read_bibtex(text)).article;
+    assert_eq!(article.arxiv_id.unwrap().as_str(), "1706.03762");
+    assert_eq!(article.volume, None);
+}
+
+#[test]
 fn strings_quotes_comments_and_months() {
     let text = r#"
 Some words, and an address: me@example.org

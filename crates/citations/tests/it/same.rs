@@ -1,7 +1,7 @@
 //! Whether two records are the same work, and putting them together.
 
 use deliberate_citations::same::{Verdict, decide, likeness};
-use deliberate_citations::{MergeKey, merge, merge_key, read_reference, same_work};
+use deliberate_citations::{MergeKey, merge, merge_all, merge_key, read_reference, same_work};
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 
 use crate::given;
@@ -200,4 +200,79 @@ fn merging_keeps_what_is_more_complete() {
     assert_eq!(into.date, other.date);
     assert_eq!(into.summary, other.summary);
     assert_eq!(into.keywords, ["AI", "ml"]);
+}
+
+/// A preprint as some sources tell of it, and the paper that came of it.
+fn versions() -> (Article, Article) {
+    let preprint = Article {
+        title: "A STUDY OF GRASS".to_owned(),
+        authors: given::people(&[("Briain", "Seán Ó")]),
+        kind: WorkKind::Preprint,
+        venue: Some("arXiv.org".to_owned()),
+        volume: Some("abs/2001.00001".to_owned()),
+        issn: Some("2331-8422".to_owned()),
+        doi: Doi::parse("10.48550/arXiv.2001.00001"),
+        date: given::year(2020),
+        ..Article::default()
+    };
+    let paper = Article {
+        title: "A study of grass".to_owned(),
+        authors: given::people(&[("Ó Briain", "Seán")]),
+        kind: WorkKind::JournalArticle,
+        venue: Some("Journal of Grass".to_owned()),
+        doi: Doi::parse("10.1000/grass"),
+        date: given::year(2021),
+        ..Article::default()
+    };
+    (preprint, paper)
+}
+
+#[test]
+fn two_and_many_are_merged_alike() {
+    let (preprint, paper) = versions();
+    let (mut one, mut other) = (preprint.clone(), paper.clone());
+    merge(&mut one, &paper);
+    merge(&mut other, &preprint);
+    let all = merge_all(&[preprint, paper.clone()]);
+    for merged in [&one, &other, &all] {
+        // The number of a preprint is no volume of the journal.
+        let place = (&merged.venue, &merged.volume, &merged.issn);
+        assert_eq!(place, (&paper.venue, &None, &None));
+        assert_eq!(merged.doi, paper.doi);
+        // The DOI that gave way says where the preprint is.
+        assert_eq!(merged.arxiv_id, ArxivId::parse("2001.00001"));
+        assert_eq!(merged.title, paper.title);
+        assert_eq!(merged.authors, paper.authors);
+        assert_eq!(merged.kind, WorkKind::JournalArticle);
+        assert_eq!(merged.year(), Some(2021));
+    }
+}
+
+#[test]
+fn a_preprint_that_someone_calls_an_article_stays_one() {
+    let (mut preprint, _) = versions();
+    let called = Article {
+        kind: WorkKind::JournalArticle,
+        venue: Some("arXiv (Cornell University)".to_owned()),
+        ..preprint.clone()
+    };
+    let all = merge_all(&[preprint.clone(), called.clone()]);
+    assert_eq!(all.kind, WorkKind::Preprint);
+    merge(&mut preprint, &called);
+    assert_eq!(preprint.kind, WorkKind::Preprint);
+    assert_eq!(preprint.venue.as_deref(), Some("arXiv.org"));
+}
+
+#[test]
+fn pages_of_a_venue_go_with_its_abbreviation() {
+    let (_, mut paper) = versions();
+    let short = Article {
+        venue: Some("J. Grass".to_owned()),
+        volume: Some("7".to_owned()),
+        pages: Some("1-9".to_owned()),
+        ..paper.clone()
+    };
+    merge(&mut paper, &short);
+    assert_eq!(paper.venue.as_deref(), Some("Journal of Grass"));
+    assert_eq!(paper.pages.as_deref(), Some("1-9"));
 }

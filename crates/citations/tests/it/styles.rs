@@ -217,3 +217,39 @@ fn the_other_kinds_of_work() {
     }
     insta::assert_snapshot!(all);
 }
+
+#[test]
+fn a_generation_is_no_given_name() {
+    let article = deliberate_core::Article {
+        authors: given::people(&[("King", "Martin Luther, Jr.")]),
+        ..given::journal()
+    };
+    let apa = shown("apa", std::slice::from_ref(&article), Output::Plain);
+    assert!(apa.contains("King, M. L., Jr. (2015)"), "{apa}");
+    let ieee = shown("ieee", std::slice::from_ref(&article), Output::Plain);
+    assert!(ieee.contains("M. L. King Jr."), "{ieee}");
+}
+
+#[test]
+fn parts_of_a_date_that_are_not_known_leave_no_gap() {
+    let dated = |date| deliberate_core::Article {
+        date,
+        ..given::journal()
+    };
+    for (date, expected) in [
+        (given::year(1999), "Nature. 1999;521(7553):436–44."),
+        (
+            deliberate_core::PartialDate::new(2001, Some(12), None),
+            "Nature. 2001 Dec;521(7553):436–44.",
+        ),
+    ] {
+        let shown = shown("vancouver", &[dated(date)], Output::Plain);
+        assert!(shown.contains(expected), "{shown}");
+    }
+    let preprint = deliberate_core::Article {
+        date: None,
+        ..given::preprint()
+    };
+    let apa = shown("apa", &[preprint], Output::Plain);
+    assert!(apa.contains("arXiv. https://arxiv.org/"), "{apa}");
+}

@@ -1,6 +1,8 @@
 //! Bibliography files as other programs take them.
 
-use deliberate_citations::{Entry, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
+use deliberate_citations::{
+    Entry, read_bibtex, read_csl_json, read_ris, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
+};
 use deliberate_core::{Article, Author, WorkKind};
 
 use crate::given;
@@ -80,4 +82,33 @@ fn nothing_makes_nothing_that_breaks() {
     assert_eq!(to_csl_json(&[]), "[]\n");
     let work = Article::default();
     assert_eq!(to_bibtex(&[Entry::from(&work)]), "@misc{ref,\n}\n");
+}
+
+#[test]
+fn a_retraction_and_a_generation_go_with_the_record() {
+    let article = Article {
+        authors: vec![
+            Author::person("King", "Martin Luther, Jr."),
+            Author::person("de la Cruz", "Jean-Luc"),
+        ],
+        retracted: Some(true),
+        ..given::journal()
+    };
+    let entries = [Entry::from(&article)];
+    let bibtex = to_bibtex(&entries);
+    assert!(
+        bibtex.contains("author = {King, Jr., Martin Luther and de la Cruz, Jean-Luc},"),
+        "{bibtex}"
+    );
+    assert!(bibtex.contains("note = {Retracted},"), "{bibtex}");
+    assert!(to_endnote(&entries).contains("%Z Retracted"));
+    for read in [
+        read_bibtex(&bibtex),
+        read_ris(&to_ris(&entries)),
+        read_csl_json(&to_csl_json(&entries)),
+    ] {
+        let back = &read.0[0].article;
+        assert_eq!(back.retracted, Some(true), "{back:?}");
+        assert_eq!(back.authors, article.authors);
+    }
 }

@@ -75,6 +75,15 @@ fn question(given: &str) -> anyhow::Result<String> {
 }
 
 pub(super) fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
+    tell_of_models(output)?;
+    writeln!(
+        output,
+        "  or answer the question yourself: deliberate think --manual \"…\""
+    )
+}
+
+/// Where a model can be had; the caller adds what can be done without one.
+pub(super) fn tell_of_models(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "No model is set up. Any one of these will do:")?;
     writeln!(
         output,
@@ -83,10 +92,6 @@ pub(super) fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
     writeln!(
         output,
         "  set a key: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or LANGBASE_API_KEY"
-    )?;
-    writeln!(
-        output,
-        "  or answer the question yourself: deliberate think --manual \"…\""
     )
 }
 

@@ -389,7 +389,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("limits.answer_bytes", &["DELIBERATE_LIMITS_ANSWER_BYTES"], integer(1_024, 67_108_864),
         Value("4194304"), "Longest answer to a call, in bytes"),
     setting("limits.shutdown_ms", &["DELIBERATE_LIMITS_SHUTDOWN_MS"],
-        milliseconds(0, HOUR_MS), Value("30000"),
+        milliseconds(0, HOUR_MS), Value("5000"),
         "How long running calls may take to end when the server stops, in milliseconds"),
 
     setting("suspend.ttl_hours", &["DELIBERATE_SUSPEND_TTL_HOURS"], integer(1, 8760), Value("168"),

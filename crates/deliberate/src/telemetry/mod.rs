@@ -22,7 +22,7 @@ use url::Url;
 use crate::config;
 
 use send::Sender;
-pub(crate) use spans::SpanLayer;
+pub(crate) use spans::{SpanLayer, place_of};
 
 /// Spans that wait to be sent; more than this are dropped.
 const QUEUE: usize = 2_048;

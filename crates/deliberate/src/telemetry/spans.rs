@@ -6,7 +6,7 @@
 
 use std::{fmt, str::FromStr as _};
 
-use deliberate_toolkit::{ASK_SPAN, CALL_SPAN};
+use deliberate_toolkit::{ASK_SPAN, CALL_SPAN, TraceContext};
 use opentelemetry::{
     Context, KeyValue, Value,
     trace::{
@@ -109,6 +109,27 @@ where
             open.0.end();
         }
     }
+}
+
+/// Where that span stands in a trace: what is done elsewhere for it belongs below. Nothing where no
+/// traces are collected.
+pub(crate) fn place_of(span: &tracing::Span) -> Option<TraceContext> {
+    let place = span.with_subscriber(|(id, dispatch)| {
+        let spans = dispatch.downcast_ref::<tracing_subscriber::Registry>()?;
+        let mut around = spans.span(id)?.scope();
+        around.find_map(|span| {
+            let extensions = span.extensions();
+            let open = extensions.get::<Open>()?;
+            written(open.0.span_context())
+        })
+    });
+    place.flatten()
+}
+
+fn written(place: &SpanContext) -> Option<TraceContext> {
+    let (trace, span) = (place.trace_id(), place.span_id());
+    let parent = format!("00-{trace}-{span}-{:02x}", place.trace_flags().to_u8());
+    TraceContext::read(&parent, Some(&place.trace_state().header()))
 }
 
 /// What the fields of a span say.

@@ -9,9 +9,12 @@ use std::{
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
 use deliberate_thinker::{Ask, Reply, ThinkError, Thinker, Usage};
-use deliberate_toolkit::{Bounds, Caller, OneMind, Parts, Registry, TraceContext};
+use deliberate_toolkit::{
+    About, Annotations, Answer, Bounds, Call, Caller, Limits, OneMind, Outcome, Parts, Registry,
+    Tool, ToolError, TraceContext,
+};
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -140,14 +143,16 @@ fn caller(traceparent: &str) -> Caller {
     }
 }
 
-/// Runs `calls` with traces told, and sends what there is.
-async fn told(options: &TelemetryOptions, calls: impl Future<Output = ()>) {
+/// Runs `calls` with traces told, and sends what there is, as the program does: the database has a
+/// share in a call's span, so it is closed before.
+async fn told(options: &TelemetryOptions, registry: &Registry, calls: impl Future<Output = ()>) {
     let telemetry = Telemetry::start(options).unwrap();
     let layer = telemetry.layer().with_filter(SpanLayer::targets());
     let subscriber = tracing_subscriber::registry().with(layer);
     {
         let _told = tracing::subscriber::set_default(subscriber);
         calls.await;
+        registry.store().close().await;
     }
     telemetry.stop(LIMIT).await;
 }
@@ -163,7 +168,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), async {
+    told(&collector.options(), &registry, async {
         let caller = caller(&format!("00-{TRACE}-{PARENT}-01"));
         let arguments = json!({ "content": "a secret question" });
         let answer = registry.call("reasoning_linear", arguments, caller).await;
@@ -198,11 +203,76 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
     }
 }
 
+/// Answers where its call stands in a trace.
+struct Placed;
+
+impl Tool for Placed {
+    type Input = serde_json::Map<String, Value>;
+    type Output = Value;
+
+    fn about(&self) -> About {
+        About {
+            name: "placed",
+            title: "Placed",
+            description: "Tells its place.",
+            annotations: Annotations::READS,
+            thinks: false,
+            limits: Limits::default(),
+        }
+    }
+
+    async fn run(&self, _: Self::Input, call: &Call) -> Result<Outcome<Value>, ToolError> {
+        let place = call.trace();
+        let place = place.as_ref().map(|it| [Some(it.parent()), it.state()]);
+        Ok(Outcome {
+            output: json!({ "place": place }),
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
+    let collector = Collector::start().await;
+    let (registry, _folder) = registry();
+    let registry = registry.traced_by(place_of).with(Placed);
+    let given = format!("00-{TRACE}-{PARENT}-01");
+    let below = Mutex::new(Vec::new());
+    let placed = async |caller: Caller| {
+        let answer = registry.call("placed", json!({}), caller).await;
+        match answer {
+            Ok(Answer::Done(output)) => output["place"].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Where nobody collects, the client's is handed on.
+    let handed_on = placed(caller(&given)).await;
+    assert_eq!(handed_on, json!([given, "vendor=state"]));
+    assert_eq!(placed(Caller::default()).await, Value::Null);
+
+    told(&collector.options(), &registry, async {
+        let place = placed(caller(&given)).await;
+        assert_eq!(place[1], "vendor=state");
+        let parent = place[0].as_str().unwrap();
+        let parts: Vec<&str> = parent.split('-').collect();
+        assert_eq!((parts[0], parts[1], parts[3]), ("00", TRACE, "01"));
+        assert_ne!(parts[2], PARENT);
+        *below.lock().unwrap() = bytes(parts[2]);
+        // One that begins here has a place, too.
+        assert!(placed(Caller::default()).await[0].is_string());
+    })
+    .await;
+    // The id of a span is field 2 of it and eight bytes long.
+    let own = [vec![0x12, 8], below.into_inner().unwrap()].concat();
+    assert!(collector.has(&own), "what is below has our span as parent");
+}
+
 #[tokio::test]
 async fn a_failed_call_says_the_kind_of_error_and_begins_its_own_trace() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), async {
+    told(&collector.options(), &registry, async {
         let arguments = json!({ "content": "x", "session_id": "no-such-canary" });
         let answer = registry
             .call("reasoning_linear", arguments, caller("00-wrong-01"))
@@ -219,7 +289,7 @@ async fn a_failed_call_says_the_kind_of_error_and_begins_its_own_trace() {
 async fn what_the_client_does_not_sample_is_not_told() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), async {
+    told(&collector.options(), &registry, async {
         let caller = caller(&format!("00-{TRACE}-{PARENT}-00"));
         let arguments = json!({ "content": "x" });
         drop(registry.call("reasoning_linear", arguments, caller).await);
@@ -235,7 +305,7 @@ async fn headers_are_sent_and_not_shown() {
     let mut options = collector.options();
     options.headers = vec![("x-api-key".to_owned(), SecretString::from("key-of-gold"))];
     assert!(!format!("{options:?}").contains("key-of-gold"));
-    told(&options, async {
+    told(&options, &registry, async {
         let arguments = json!({ "content": "x" });
         let caller = Caller::default();
         drop(registry.call("reasoning_linear", arguments, caller).await);
@@ -250,7 +320,7 @@ async fn a_collector_that_is_not_there_harms_nobody() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (registry, _folder) = registry();
-    told(&options(&format!("http://{address}")), async {
+    told(&options(&format!("http://{address}")), &registry, async {
         for _ in 0..3 {
             let arguments = json!({ "content": "x" });
             let answer = registry.call("reasoning_linear", arguments, Caller::default());

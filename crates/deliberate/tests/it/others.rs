@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use deliberate_testkit::{Client, upstream_program};
 use serde_json::{Value, json};
 
-use crate::support::{Place, end, eventually, serve};
+use crate::support::{Place, end, eventually, failure, serve, terminate};
 
 /// A server that shows some tools of another, which leaves the number of its process in `pid`.
 fn with_another(place: &Place) {
@@ -81,6 +81,36 @@ async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_
     assert!(!cfg!(target_os = "linux") || Path::new(&process).exists());
     end(client).await;
     eventually("the other server ends", || !Path::new(&process).exists()).await;
+}
+
+#[tokio::test]
+async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
+    let place = Place::new();
+    with_another(&place);
+    for by_signal in [false, true] {
+        let mut command = place.command();
+        command.arg("serve");
+        command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
+        let mut client = serve(&mut command).await;
+        tools_with_guests(&mut client).await;
+        let called = json!({ "name": "gateway_call", "arguments": { "tool": "up__hang" } });
+        let id = client.send_request("tools/call", called).await.unwrap();
+        // It is answered after the call was begun.
+        let quick = json!({ "tool": "up__add", "arguments": { "a": 1, "b": 2 } });
+        client.call("gateway_call", quick).await.unwrap();
+        let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
+        if by_signal {
+            terminate(client.pid().unwrap()).await;
+        } else {
+            client.close_stdin();
+        }
+        let told = client.response(id).await.unwrap();
+        // Whether it happened nobody knows.
+        assert_eq!(failure(&told).code, "CutOff", "{told}");
+        assert!(client.wait_exit().await.unwrap().success());
+        let process = format!("/proc/{}", pid.trim());
+        eventually("the other server ends", || !Path::new(&process).exists()).await;
+    }
 }
 
 #[tokio::test]

@@ -22,8 +22,11 @@ pub(crate) fn tidy(letter: char) -> Tidy {
         | '\r' => Tidy::One(' '),
         '\u{ad}' | '\u{2010}' | '\u{2011}' => Tidy::One('-'),
         // Marks of direction and width, the byte order mark, and the tag block, whose letters
-        // are read by models and by nobody else.
-        '\u{200b}'..='\u{200f}'
+        // are read by models and by nobody else. Joiners stay: Persian and Hindi are spelled with
+        // them.
+        '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}'
         | '\u{feff}'

@@ -123,6 +123,25 @@ pub(super) fn each_in_xml(xml: &str, mut meet: impl FnMut(Met<'_>)) -> Result<()
     }
 }
 
+/// Meets the words of each element that holds nothing but words.
+pub(super) fn each_said(xml: &str, mut meet: impl FnMut(&str, &str)) -> Result<(), ExtractError> {
+    let (mut inside, mut said) = (String::new(), String::new());
+    each_in_xml(xml, |met| match met {
+        Met::Open { name, .. } => {
+            name.clone_into(&mut inside);
+            said.clear();
+        }
+        // A reference such as `&amp;` parts a text into pieces.
+        Met::Text(text) => said.push_str(text),
+        Met::Close { name } => {
+            if name == inside && !said.trim().is_empty() {
+                meet(name, said.trim());
+            }
+            inside.clear();
+        }
+    })
+}
+
 fn open(start: &quick_xml::events::BytesStart<'_>, meet: &mut impl FnMut(Met<'_>)) {
     let attributes: Vec<(String, String)> = start
         .attributes()

@@ -1,7 +1,7 @@
 //! A word processor's document: paragraphs with their styles, tables row by row, and the
 //! record it keeps of itself.
 
-use super::archive::{Archive, Met, each_in_xml};
+use super::archive::{Archive, Attributes, Met, each_in_xml, each_said};
 use super::writer::{Writer, complete};
 use crate::structure::known_name;
 use crate::{Document, ExtractError, Limits, Meta};
@@ -19,95 +19,162 @@ pub(crate) fn docx(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
     if let Some(core) = archive.text("docProps/core.xml")? {
         document.meta = core_record(&core)?;
     }
-    let mut reading = Reading::default();
-    let mut writer = Writer::page(1);
-    each_in_xml(&body, |met| {
-        if writer.len() <= limits.text_bytes {
-            reading.meet(&met, &mut writer);
-        }
-    })?;
+    let mut writer = Writer::flow(1);
+    read_part(&body, &mut writer, limits)?;
+    let notes = notes(&mut archive, limits)?;
+    if !notes.is_empty() {
+        writer.heading(1, "Notes");
+        writer.paragraph(&notes, false);
+    }
     if writer.len() == 0 {
-        return Err(ExtractError::NoText { pages: 1 });
+        return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
     complete(&mut document);
     Ok(document)
 }
 
+/// Writes one part of the document.
+fn read_part(xml: &str, writer: &mut Writer, limits: &Limits) -> Result<(), ExtractError> {
+    let mut reading = Reading::default();
+    each_in_xml(xml, |met| {
+        if writer.len() <= limits.text_bytes {
+            reading.meet(&met, writer);
+        }
+    })
+}
+
+/// The footnotes and endnotes, which are kept apart from the text.
+fn notes(archive: &mut Archive<'_>, limits: &Limits) -> Result<String, ExtractError> {
+    let mut writer = Writer::page(1);
+    for part in ["word/footnotes.xml", "word/endnotes.xml"] {
+        if let Some(xml) = archive.text(part)? {
+            read_part(&xml, &mut writer, limits)?;
+        }
+    }
+    Ok(writer.into_text())
+}
+
+/// A paragraph in the making. One can stand inside another, in a text box.
 #[derive(Default)]
-struct Reading {
-    paragraph: String,
+struct Paragraph {
+    text: String,
     style: String,
     outline: Option<u8>,
-    in_text: bool,
-    /// The cells of the row at hand, when inside a table.
-    row: Option<Vec<String>>,
+}
+
+/// A row of a table in the making. One can stand inside another, in a cell.
+#[derive(Default)]
+struct Row {
+    cells: Vec<String>,
     cell: Vec<String>,
+}
+
+/// Paragraphs and rows stand inside each other, this deep.
+const DEEPEST: usize = 64;
+
+#[derive(Default)]
+struct Reading {
+    /// The paragraphs that are open, the outermost first.
+    paragraphs: Vec<Paragraph>,
+    /// The rows that are open, the outermost first.
+    rows: Vec<Row>,
+    in_text: bool,
     deleted: usize,
+    /// How many copies for older programs, of what was told already, are open.
+    copies: usize,
 }
 
 impl Reading {
     fn meet(&mut self, met: &Met<'_>, writer: &mut Writer) {
         match met {
-            Met::Open { name, attributes } => match *name {
-                "p" => {
-                    self.paragraph.clear();
-                    self.style.clear();
-                    self.outline = None;
-                }
-                "pStyle" => attributes
-                    .get("val")
-                    .unwrap_or_default()
-                    .clone_into(&mut self.style),
-                "outlineLvl" => {
-                    self.outline = attributes
-                        .get("val")
-                        .and_then(|level| level.parse::<u8>().ok())
-                        .filter(|level| *level < 9);
-                }
-                "t" => self.in_text = true,
-                "tab" => self.paragraph.push('\t'),
-                "br" | "cr" => self.paragraph.push('\n'),
-                "noBreakHyphen" => self.paragraph.push('-'),
-                "tr" => self.row = Some(Vec::new()),
-                "del" => self.deleted += 1,
-                _ => {}
-            },
-            Met::Text(text) if self.in_text && self.deleted == 0 => self.paragraph.push_str(text),
+            Met::Open {
+                name: "Fallback", ..
+            } => self.copies += 1,
+            Met::Close { name: "Fallback" } => self.copies = self.copies.saturating_sub(1),
+            _ if self.copies > 0 => {}
+            Met::Open { name, attributes } => self.open(name, attributes),
+            Met::Text(text) if self.in_text && self.deleted == 0 => self.add(text),
             Met::Text(_) => {}
-            Met::Close { name } => match *name {
-                "t" => self.in_text = false,
-                "del" => self.deleted = self.deleted.saturating_sub(1),
-                "p" => self.end_paragraph(writer),
-                "tc" => {
-                    let cell = std::mem::take(&mut self.cell).join(" ");
-                    if let Some(row) = &mut self.row {
-                        row.push(cell);
-                    }
-                }
-                "tr" => {
-                    if let Some(row) = self.row.take() {
-                        writer.paragraph(&row.join("\t"), false);
-                    }
-                }
-                _ => {}
-            },
+            Met::Close { name } => self.close(name, writer),
         }
     }
 
-    fn end_paragraph(&mut self, writer: &mut Writer) {
-        let text = std::mem::take(&mut self.paragraph);
-        if self.row.is_some() {
-            self.cell.push(text);
+    fn open(&mut self, name: &str, attributes: &Attributes<'_>) {
+        let value = attributes.get("val");
+        match name {
+            "p" if self.paragraphs.len() < DEEPEST => self.paragraphs.push(Paragraph::default()),
+            "tr" if self.rows.len() < DEEPEST => self.rows.push(Row::default()),
+            "t" => self.in_text = true,
+            // With a value it is the place of a tab, not a tab.
+            "tab" if value.is_none() => self.add("\t"),
+            "br" | "cr" => self.add("\n"),
+            "noBreakHyphen" => self.add("-"),
+            "del" => self.deleted += 1,
+            _ => {}
+        }
+        let Some(paragraph) = self.paragraphs.last_mut() else {
+            return;
+        };
+        match name {
+            "pStyle" => value.unwrap_or_default().clone_into(&mut paragraph.style),
+            "outlineLvl" => {
+                paragraph.outline = value
+                    .and_then(|level| level.parse::<u8>().ok())
+                    .filter(|level| *level < 9);
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if let Some(paragraph) = self.paragraphs.last_mut() {
+            paragraph.text.push_str(text);
+        }
+    }
+
+    fn close(&mut self, name: &str, writer: &mut Writer) {
+        match name {
+            "t" => self.in_text = false,
+            "del" => self.deleted = self.deleted.saturating_sub(1),
+            "p" => {
+                if let Some(paragraph) = self.paragraphs.pop() {
+                    self.end_paragraph(&paragraph, writer);
+                }
+            }
+            "tc" => {
+                if let Some(row) = self.rows.last_mut() {
+                    let cell = std::mem::take(&mut row.cell).join(" ");
+                    row.cells.push(cell);
+                }
+            }
+            "tr" => {
+                let cells = self.rows.pop().map(|row| row.cells.join("\t"));
+                match (cells, self.rows.last_mut()) {
+                    (Some(cells), Some(outer)) => outer.cell.push(cells),
+                    (Some(cells), None) => writer.paragraph(&cells, false),
+                    (None, _) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_paragraph(&mut self, paragraph: &Paragraph, writer: &mut Writer) {
+        let text = &paragraph.text;
+        if let Some(row) = self.rows.last_mut() {
+            row.cell.push(text.clone());
             return;
         }
-        match self.level(&text) {
-            Some(level) => writer.heading(level, &text),
-            None => writer.paragraph(&text, self.style.eq_ignore_ascii_case("caption")),
+        match paragraph.level() {
+            Some(level) => writer.heading(level, text),
+            None => writer.paragraph(text, paragraph.style.eq_ignore_ascii_case("caption")),
         }
     }
+}
 
-    fn level(&self, text: &str) -> Option<u8> {
+impl Paragraph {
+    fn level(&self) -> Option<u8> {
         let style = self.style.to_ascii_lowercase();
         if style == "title" {
             return Some(1);
@@ -118,32 +185,24 @@ impl Reading {
             .filter(|level| (1..=9).contains(level));
         by_style
             .or_else(|| self.outline.map(|level| level + 1))
-            .or_else(|| (text.len() < 80 && known_name(text)).then_some(1))
+            .or_else(|| (self.text.len() < 80 && known_name(&self.text)).then_some(1))
     }
 }
 
 /// The record in `docProps/core.xml`.
 fn core_record(xml: &str) -> Result<Meta, ExtractError> {
     let mut meta = Meta::default();
-    let mut inside = String::new();
-    each_in_xml(xml, |met| match met {
-        Met::Open { name, .. } => name.clone_into(&mut inside),
-        Met::Close { .. } => inside.clear(),
-        Met::Text(text) => {
-            let place = match inside.as_str() {
-                "title" => &mut meta.title,
-                "creator" => &mut meta.authors,
-                "subject" => &mut meta.subject,
-                "keywords" => &mut meta.keywords,
-                "created" => &mut meta.created,
-                "language" => &mut meta.language,
-                _ => return,
-            };
-            let text = text.trim();
-            if !text.is_empty() {
-                place.get_or_insert_default().push_str(text);
-            }
-        }
+    each_said(xml, |name, said| {
+        let place = match name {
+            "title" => &mut meta.title,
+            "creator" => &mut meta.authors,
+            "subject" => &mut meta.subject,
+            "keywords" => &mut meta.keywords,
+            "created" => &mut meta.created,
+            "language" => &mut meta.language,
+            _ => return,
+        };
+        place.get_or_insert_with(|| said.to_owned());
     })?;
     Ok(meta)
 }

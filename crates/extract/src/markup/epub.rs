@@ -1,12 +1,15 @@
-//! An electronic book: its chapters in the order of its spine, each a page of its own.
+//! An electronic book: its chapters in the order of its spine, each on pages of its own.
 
 use std::collections::HashMap;
 
-use super::archive::{Archive, Met, each_in_xml};
+use super::archive::{Archive, Met, each_in_xml, each_said};
 use super::html;
 use super::writer::{Writer, complete};
 use crate::limits::{Deadline, over};
 use crate::{Document, ExtractError, Limits, Meta};
+
+/// The longest list of authors, in bytes.
+const MOST_AUTHORS: usize = 1_000;
 
 /// Reads an EPUB.
 pub(crate) fn epub(
@@ -36,20 +39,21 @@ pub(crate) fn epub(
         extractor: "epub".to_owned(),
         ..Document::default()
     };
-    let mut number = 0;
+    let mut read = 0;
     for chapter in chapters {
         deadline.check()?;
         let Some(text) = archive.text(&chapter)? else {
             document.warn(None, "a chapter that the book lists is missing");
             continue;
         };
-        number += 1;
-        let mut writer = Writer::page(number);
+        read += 1;
+        let before = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
+        let mut writer = Writer::flow(before.saturating_add(1));
         html::write(&text, &mut writer, limits);
         writer.finish(&mut document);
     }
     if document.pages.iter().all(|page| page.text.is_empty()) {
-        return Err(ExtractError::NoText { pages: number });
+        return Err(ExtractError::NoText { pages: read });
     }
     complete(&mut document);
     Ok(document)
@@ -77,48 +81,58 @@ struct Package {
 
 fn package_of(xml: &str, path: &str) -> Result<Package, ExtractError> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut meta = Meta::default();
     let mut items: HashMap<String, String> = HashMap::new();
     let mut chapters = Vec::new();
-    let mut inside = String::new();
-    each_in_xml(xml, |met| match met {
-        Met::Open { name, attributes } => {
-            name.clone_into(&mut inside);
-            match name {
-                "item" => {
-                    let readable = attributes
-                        .get("media-type")
-                        .is_some_and(|kind| kind.contains("html"));
-                    if let (Some(id), Some(href), true) =
-                        (attributes.get("id"), attributes.get("href"), readable)
-                    {
-                        items.insert(id.to_owned(), joined(folder, href));
-                    }
+    each_in_xml(xml, |met| {
+        let Met::Open { name, attributes } = met else {
+            return;
+        };
+        match name {
+            "item" => {
+                let readable = attributes
+                    .get("media-type")
+                    .is_some_and(|kind| kind.contains("html"));
+                if let (Some(id), Some(href), true) =
+                    (attributes.get("id"), attributes.get("href"), readable)
+                {
+                    items.insert(id.to_owned(), joined(folder, href));
                 }
-                "itemref" => {
-                    if let Some(item) = attributes.get("idref").and_then(|id| items.get(id)) {
-                        chapters.push(item.clone());
-                    }
+            }
+            "itemref" => {
+                if let Some(item) = attributes.get("idref").and_then(|id| items.get(id)) {
+                    chapters.push(item.clone());
                 }
-                _ => {}
             }
-        }
-        Met::Close { .. } => inside.clear(),
-        Met::Text(text) => {
-            let place = match inside.as_str() {
-                "title" => &mut meta.title,
-                "creator" => &mut meta.authors,
-                "subject" => &mut meta.subject,
-                "date" => &mut meta.created,
-                "language" => &mut meta.language,
-                _ => return,
-            };
-            if place.is_none() && !text.trim().is_empty() {
-                *place = Some(text.trim().to_owned());
-            }
+            _ => {}
         }
     })?;
+    let meta = record(xml)?;
     Ok(Package { meta, chapters })
+}
+
+/// What the book says of itself.
+fn record(xml: &str) -> Result<Meta, ExtractError> {
+    let mut meta = Meta::default();
+    each_said(xml, |name, said| {
+        let place = match name {
+            "title" => &mut meta.title,
+            "creator" => &mut meta.authors,
+            "subject" => &mut meta.subject,
+            "date" => &mut meta.created,
+            "language" => &mut meta.language,
+            _ => return,
+        };
+        match place {
+            // Each author has an element of their own.
+            Some(others) if name == "creator" && others.len() < MOST_AUTHORS => {
+                others.push_str("; ");
+                others.push_str(said);
+            }
+            Some(_) => {}
+            None => *place = Some(said.to_owned()),
+        }
+    })?;
+    Ok(meta)
 }
 
 /// A chapter's name in the archive. Nothing is written to disk, so `..` only climbs within it.
@@ -134,5 +148,24 @@ fn joined(folder: &str, href: &str) -> String {
             _ => parts.push(part),
         }
     }
-    parts.join("/").replace("%20", " ")
+    unescaped_path(&parts.join("/"))
+}
+
+/// A path with its `%20` and the like replaced; what is no such sign stays.
+fn unescaped_path(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| first == b'%');
+        let code = digits
+            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(code.unwrap_or(first));
+        rest = match code {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -4,6 +4,7 @@
 
 use super::entities::unescaped;
 use super::plain::decoded;
+use super::tag::{Tag, Tags};
 use super::writer::{Writer, complete};
 use crate::{Document, ExtractError, Limits};
 
@@ -13,21 +14,23 @@ pub(crate) fn html(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
         extractor: "html".to_owned(),
         ..Document::default()
     };
-    let mut writer = Writer::page(1);
+    let mut writer = Writer::flow(1);
     let title = write(&decoded(bytes), &mut writer, limits);
     document.meta.title = title;
     if writer.len() == 0 {
-        return Err(ExtractError::NoText { pages: 1 });
+        return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
     complete(&mut document);
     Ok(document)
 }
 
-/// Elements whose content is no text to read.
-const SILENT: [&str; 12] = [
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "select",
-    "button", "nav", "canvas",
+/// Elements whose content is no markup, let alone text to read.
+const RAW: [&str; 3] = ["script", "style", "iframe"];
+/// Elements whose content is no text to read. One that is never closed is read all the same: the
+/// rest of the page would be lost.
+const SILENT: [&str; 8] = [
+    "noscript", "template", "svg", "object", "select", "button", "nav", "canvas",
 ];
 /// Elements that begin and end a paragraph.
 const BLOCKS: [&str; 28] = [
@@ -71,123 +74,31 @@ pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Option<
         preformatted: 0,
     };
     let mut title = None;
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
+    let mut tags = Tags::new(text);
+    while let Some((before, tag)) = tags.next() {
         page.words(before);
         if page.writer.len() > limits.text_bytes {
             return title;
         }
-        let Some(tag) = Tag::read(after) else {
+        let Some(tag) = tag else {
             page.block.push('<');
-            rest = after;
             continue;
         };
-        rest = after.get(tag.length..).unwrap_or_default();
-        if tag.name == "title" && !tag.closes && title.is_none() {
-            let (inside, after) = until_close(rest, "title");
-            title = Some(
-                unescaped(inside)
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
-            .filter(|title| !title.is_empty());
-            rest = after;
-        } else if SILENT.contains(&tag.name.as_str()) && !tag.closes && !tag.empty {
-            // The head is stepped through for its title; its scripts are silent by themselves.
-            if tag.name != "head" {
-                (_, rest) = until_close(rest, &tag.name);
-            }
-        } else {
+        if tag.name == "title" && !tag.closes && !tag.empty && title.is_none() {
+            let inside = unescaped(tags.take_raw("title"));
+            let words: Vec<&str> = inside.split_whitespace().collect();
+            title = Some(words.join(" ")).filter(|title| !title.is_empty());
+        } else if tag.closes || tag.empty {
+            page.tag(&tag);
+        } else if RAW.contains(&tag.name.as_str()) {
+            tags.take_raw(&tag.name);
+        } else if !((tag.hidden || SILENT.contains(&tag.name.as_str())) && tags.pass_over(&tag)) {
             page.tag(&tag);
         }
     }
-    page.words(rest);
+    page.words(tags.rest());
     page.end_block();
     title
-}
-
-/// What stands before the closing tag, and what after it.
-fn until_close<'t>(text: &'t str, name: &str) -> (&'t str, &'t str) {
-    let mut at = 0;
-    while let Some(found) = text.get(at..).and_then(|rest| rest.find("</")) {
-        let start = at + found;
-        let after = text.get(start + 2..).unwrap_or_default();
-        let same = after
-            .get(..name.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(name));
-        if same {
-            let end = after.find('>').map_or(after.len(), |end| end + 1);
-            return (
-                text.get(..start).unwrap_or_default(),
-                after.get(end..).unwrap_or_default(),
-            );
-        }
-        at = start + 2;
-    }
-    (text, "")
-}
-
-struct Tag {
-    name: String,
-    closes: bool,
-    empty: bool,
-    /// How many bytes it takes up after its `<`.
-    length: usize,
-}
-
-impl Tag {
-    /// Reads a tag or comment; none if the `<` is only a sign.
-    fn read(after: &str) -> Option<Self> {
-        let nothing = |length| Self {
-            name: String::new(),
-            closes: false,
-            empty: true,
-            length,
-        };
-        if let Some(comment) = after.strip_prefix("!--") {
-            return Some(nothing(
-                comment.find("-->").map_or(after.len(), |end| end + 6),
-            ));
-        }
-        if after.starts_with(['!', '?']) {
-            return Some(nothing(after.find('>').map_or(after.len(), |end| end + 1)));
-        }
-        let (closes, named) = after
-            .strip_prefix('/')
-            .map_or((false, after), |named| (true, named));
-        if !named.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return None;
-        }
-        let name: String = named
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':'))
-            .take(40)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
-        let end = end_of_tag(after);
-        let inside = after.get(..end).unwrap_or_default();
-        Some(Self {
-            name,
-            closes,
-            empty: inside.ends_with('/'),
-            length: (end + 1).min(after.len()),
-        })
-    }
-}
-
-/// Where a tag's `>` stands; one inside quotes does not count.
-fn end_of_tag(after: &str) -> usize {
-    let mut quote = None;
-    for (at, byte) in after.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'>') => return at,
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), _) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    after.find('>').unwrap_or(after.len())
 }
 
 struct Reading<'w> {

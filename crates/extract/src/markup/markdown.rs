@@ -14,7 +14,7 @@ pub(crate) fn markdown(bytes: &[u8]) -> Result<Document, ExtractError> {
         extractor: "markdown".to_owned(),
         ..Document::default()
     };
-    let mut writer = Writer::page(1);
+    let mut writer = Writer::flow(1);
     let mut block: Vec<&str> = Vec::new();
     let mut fence: Option<&str> = None;
     for line in text.lines() {
@@ -45,7 +45,7 @@ pub(crate) fn markdown(bytes: &[u8]) -> Result<Document, ExtractError> {
     }
     flush(&mut block, &mut writer);
     if writer.len() == 0 {
-        return Err(ExtractError::NoText { pages: 1 });
+        return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
     complete(&mut document);

@@ -8,6 +8,7 @@ mod epub;
 mod html;
 mod markdown;
 mod plain;
+mod tag;
 mod writer;
 
 pub(crate) use docx::docx;

@@ -1,24 +1,43 @@
-//! Builds one page of text block by block, noting headings and captions as they come. It keeps
-//! the law that a heading's words stand in the page's text at its offset.
+//! Builds text block by block, noting headings and captions as they come. It keeps the law that a
+//! heading's words stand in its page's text at its offset. A text without pages of its own is given
+//! some, as long as those of a book, which begin at a heading or a paragraph where they can.
 
 use crate::layout::{Tidy, tidy};
-use crate::structure::{caption_start, find_arxiv, find_doi, is_references, split_references};
+use crate::structure::{caption_start, entries, entry_lines, find_arxiv, find_doi, is_references};
 use crate::{Caption, Document, Heading, Page};
 
 /// The most headings of a document, and the most captions.
 const MOST_NOTED: usize = 5_000;
 
-/// A page in the making.
+/// A page that we make has about so many characters at the most.
+const PAGE_CHARS: u32 = 4_000;
+
+/// A heading begins a page once the one before has so many.
+const HALF_A_PAGE: u32 = PAGE_CHARS / 2;
+
+/// Pages in the making.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
+    /// Those that are done.
+    pages: Vec<Page>,
+    /// How many bytes are on them.
+    done_bytes: usize,
+    /// The text of the one that is being written.
     text: String,
     characters: u32,
     number: u32,
+    /// Whether a page ends when it is long enough.
+    flows: bool,
+    /// Whether the last block was a heading: what is under it stays with it.
+    under_heading: bool,
     headings: Vec<Heading>,
     captions: Vec<Caption>,
+    /// Whether there were more headings than are noted.
+    more_headings: bool,
 }
 
 impl Writer {
+    /// One page, however long.
     pub(super) fn page(number: u32) -> Self {
         Self {
             number,
@@ -26,9 +45,39 @@ impl Writer {
         }
     }
 
+    /// As many pages as it takes; the first has this number.
+    pub(super) fn flow(first: u32) -> Self {
+        Self {
+            flows: true,
+            ..Self::page(first)
+        }
+    }
+
     /// How many bytes have been written.
     pub(super) fn len(&self) -> usize {
-        self.text.len()
+        self.done_bytes + self.text.len()
+    }
+
+    /// Begins the next page.
+    fn turn(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        self.done_bytes += text.len();
+        self.pages.push(Page {
+            number: self.number,
+            text,
+            label: None,
+        });
+        self.number += 1;
+        self.characters = 0;
+        self.under_heading = false;
+    }
+
+    /// Begins the next page where that may be, if this one is long enough.
+    fn turn_if(&mut self, is_long: bool) {
+        let may_be = !self.under_heading || self.characters >= PAGE_CHARS;
+        if self.flows && is_long && may_be && self.characters > 0 {
+            self.turn();
+        }
     }
 
     /// Adds a block as it is; returns where it begins and what it became.
@@ -38,23 +87,49 @@ impl Writer {
         if block.trim().is_empty() {
             return None;
         }
+        let length = u32::try_from(block.chars().count()).unwrap_or(0);
+        self.turn_if(self.characters.saturating_add(length) > PAGE_CHARS);
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
             self.characters += 2;
         }
         let offset = self.characters;
         self.text.push_str(block);
-        self.characters += u32::try_from(block.chars().count()).unwrap_or(0);
+        self.characters += length;
+        self.under_heading = false;
         Some((offset, block.to_owned()))
     }
 
-    /// Adds a paragraph; a caption is noted.
+    /// Adds a paragraph; a caption is noted. One that is longer than a page goes on on the next.
     pub(super) fn paragraph(&mut self, text: &str, is_caption: bool) {
+        let (first, mut rest) = self.a_page_of(text);
+        self.noted_paragraph(first, is_caption);
+        while !rest.is_empty() {
+            self.turn();
+            let (more, after) = self.a_page_of(rest);
+            self.push(more);
+            rest = after;
+        }
+    }
+
+    /// What of a paragraph fits on one page, and the rest.
+    fn a_page_of<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+        let most = PAGE_CHARS as usize;
+        let end = text.char_indices().nth(most).map(|(end, _)| end);
+        match end.filter(|_| self.flows) {
+            Some(end) => text.split_at(best_cut(text.get(..end).unwrap_or(text))),
+            None => (text, ""),
+        }
+    }
+
+    fn noted_paragraph(&mut self, text: &str, is_caption: bool) {
         let Some((offset, text)) = self.push(text) else {
             return;
         };
         let first = text.lines().next().unwrap_or_default();
-        if let Some((kind, label)) = caption_start(first, is_caption) {
+        if self.captions.len() < MOST_NOTED
+            && let Some((kind, label)) = caption_start(first, is_caption)
+        {
             self.captions.push(Caption {
                 kind,
                 label,
@@ -68,7 +143,13 @@ impl Writer {
     /// Adds a heading.
     pub(super) fn heading(&mut self, level: u8, title: &str) {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.turn_if(self.characters >= HALF_A_PAGE);
         if let Some((offset, title)) = self.push(&title) {
+            self.under_heading = true;
+            if self.headings.len() >= MOST_NOTED {
+                self.more_headings = true;
+                return;
+            }
             self.headings.push(Heading {
                 level: level.clamp(1, 6),
                 title,
@@ -78,28 +159,52 @@ impl Writer {
         }
     }
 
-    /// Puts the page into the document.
-    pub(super) fn finish(self, document: &mut Document) {
-        document.pages.push(Page {
-            number: self.number,
-            text: self.text,
-            label: None,
-        });
-        take_in(&mut document.headings, self.headings);
+    /// What has been written.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Puts the pages into the document.
+    pub(super) fn finish(mut self, document: &mut Document) {
+        if self.pages.is_empty() || !self.text.is_empty() {
+            self.turn();
+        }
+        let last = self.pages.last().map(|page| page.number);
+        document.pages.append(&mut self.pages);
+        let full = document.headings.len() == MOST_NOTED;
+        let all_taken = take_in(&mut document.headings, self.headings) && !self.more_headings;
         take_in(&mut document.captions, self.captions);
-        if document.headings.len() == MOST_NOTED {
+        // Said once, on the page where it begins.
+        if !all_taken && !full {
             document.warn(
-                Some(self.number),
+                last,
                 format!("it has more headings than {MOST_NOTED}; the rest are text"),
             );
         }
     }
 }
 
-/// As many more as there is room for: a small file may hold a heading in every other byte.
-fn take_in<T>(all: &mut Vec<T>, more: Vec<T>) {
+/// Where to cut a text that goes on on the next page: after a line, a sentence or a word of its
+/// second half, or at its end.
+fn best_cut(text: &str) -> usize {
+    let second_half = text.len() / 2;
+    let after = |at: usize, mark: &str| at + mark.len();
+    let marks: [&[&str]; 3] = [&["\n"], &[". ", "? ", "! ", "\u{3002}"], &[" "]];
+    let cuts = marks.iter().filter_map(|marks| {
+        let last = |mark: &&str| text.rfind(mark).map(|at| after(at, mark));
+        marks.iter().filter_map(last).max()
+    });
+    let mut good = cuts.filter(|cut| *cut > second_half);
+    good.next().unwrap_or(text.len())
+}
+
+/// As many more as there is room for, and whether that was all: a small file may hold a heading in
+/// every other byte.
+fn take_in<T>(all: &mut Vec<T>, more: Vec<T>) -> bool {
     let room = MOST_NOTED.saturating_sub(all.len());
+    let fits = more.len() <= room;
     all.extend(more.into_iter().take(room));
+    fits
 }
 
 /// Odd letters made plain; newlines and tabs stay.
@@ -108,6 +213,8 @@ pub(super) fn cleaned(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => clean.push(letter),
+            // Where a word may be parted, which it is not here; only in print is it a hyphen.
+            '\u{ad}' => {}
             _ => match tidy(letter) {
                 Tidy::Nothing => {}
                 Tidy::One(letter) => clean.push(letter),
@@ -134,7 +241,7 @@ pub(super) fn complete(document: &mut Document) {
             .iter()
             .find(after)
             .map(|next| (next.page, next.offset));
-        let mut entries = Vec::new();
+        let mut lines = Vec::new();
         for page in document
             .pages
             .iter()
@@ -151,18 +258,15 @@ pub(super) fn complete(document: &mut Document) {
                 _ => usize::MAX,
             };
             let part: String = page.text.chars().take(stop).skip(skip).collect();
-            entries.extend(split_references(&part, page.number));
+            lines.extend(entry_lines(&part, page.number));
         }
-        for (at, entry) in (1..).zip(&mut entries) {
-            entry.number = at;
-        }
-        document.references = entries;
+        document.references = entries(&lines);
     }
-    let top: String = document
-        .pages
-        .first()
-        .map(|page| page.text.chars().take(6_000).collect())
-        .unwrap_or_default();
+    let pages = document.pages.iter().take(3).map(|page| page.text.chars());
+    let top: String = pages
+        .flat_map(|page| page.chain(['\n']))
+        .take(6_000)
+        .collect();
     let meta = &mut document.meta;
     if meta.title.is_none() {
         meta.title = document

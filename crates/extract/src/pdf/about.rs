@@ -37,7 +37,9 @@ pub(super) fn meta(file: &Document) -> Meta {
         keywords: field(b"Keywords").or_else(|| tagged(&packet, "pdf:Keywords")),
         created: field(b"CreationDate").map(|date| readable(&date)),
         producer: field(b"Producer"),
-        language: root.and_then(|root| text(get(file, root, b"Lang")?)),
+        language: root
+            .and_then(|root| text(get(file, root, b"Lang")?))
+            .map(cut),
         doi,
         arxiv_id: find_arxiv(&packet),
     }
@@ -157,7 +159,8 @@ pub(super) fn labels(file: &Document, pages: usize) -> HashMap<usize, String> {
             .unwrap_or(1)
             .clamp(1, 1_000_000);
         let number = usize::try_from(first).unwrap_or(1) + page - start;
-        let prefix = get(file, label, b"P").and_then(text).unwrap_or_default();
+        let prefix = get(file, label, b"P").and_then(text).map(cut);
+        let prefix = prefix.unwrap_or_default();
         let printed = match name_at(file, label, b"S") {
             Some(b"D") => number.to_string(),
             Some(b"r") => roman(number).to_lowercase(),

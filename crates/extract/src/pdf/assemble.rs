@@ -12,6 +12,8 @@ use crate::{Caption, Document, Heading, Page, Reference};
 
 /// How the warning of unnamed letters begins.
 pub(super) const GAPS: &str = "the fonts do not say what";
+/// How the warning of pages that could not be followed to their end begins.
+pub(super) const OVERDRAWN: &str = "more is drawn than can be followed";
 
 /// Makes the document.
 pub(super) fn assemble(file: &File, read: Vec<ReadPage>, mended: bool) -> Document {
@@ -33,6 +35,7 @@ pub(super) fn assemble(file: &File, read: Vec<ReadPage>, mended: bool) -> Docume
     }
     let mut labels = about::labels(file, read.len());
     warn_of_gaps(&mut document, &read);
+    warn_of_overdrawn(&mut document, &read);
     let (mut pages, states): (Vec<Vec<Line>>, Vec<(bool, bool)>) = read
         .into_iter()
         .map(|page| (page.lines, (page.has_image, page.lost)))
@@ -97,6 +100,22 @@ fn warn_of_gaps(document: &mut Document, read: &[ReadPage]) {
             format!("{GAPS} {unknown} of the letters are; the text has gaps"),
         );
     }
+}
+
+/// Warns if a page was left before its end.
+fn warn_of_overdrawn(document: &mut Document, read: &[ReadPage]) {
+    let mut pages = (1_u32..).zip(read).filter(|(_, page)| page.overdrawn);
+    let Some((first, _)) = pages.next() else {
+        return;
+    };
+    let others = match pages.count() {
+        0 => String::new(),
+        more => format!(" and {more} others"),
+    };
+    document.warn(
+        Some(first),
+        format!("{OVERDRAWN} on page {first}{others}; text may be missing there"),
+    );
 }
 
 /// Warns of each page without text.

@@ -7,6 +7,8 @@ use super::scan::{Scanner, Token};
 
 /// The most entries one map may have; a real font has at most 65,536 glyphs.
 const MOST: usize = 200_000;
+/// The most ranges of codes; a real font has a handful.
+const MOST_SPACES: usize = 100;
 
 /// What a character map says.
 #[derive(Debug, Default)]
@@ -15,7 +17,7 @@ pub(super) struct CharMap {
     pub(super) spaces: Vec<(u8, u32, u32)>,
     /// Text by code.
     pub(super) text: HashMap<u32, Box<str>>,
-    /// First code, last code and first glyph number of each range.
+    /// First code, last code and first glyph number of each range, in the order of their codes.
     pub(super) glyphs: Vec<(u32, u32, u32)>,
 }
 
@@ -41,20 +43,22 @@ impl CharMap {
                 _ => {}
             }
         }
+        map.glyphs.sort_by_key(|(low, ..)| *low);
         map
     }
 
     /// The glyph number of a code, where the map gives one.
     pub(super) fn glyph(&self, code: u32) -> Option<u32> {
-        self.glyphs
-            .iter()
-            .find(|(low, high, _)| (*low..=*high).contains(&code))
-            .map(|(low, _, first)| first.wrapping_add(code - low))
+        let after = self.glyphs.partition_point(|(low, ..)| *low <= code);
+        let (low, high, first) = self.glyphs.get(after.checked_sub(1)?)?;
+        (code <= *high).then(|| first.wrapping_add(code - low))
     }
 
     fn add_spaces(&mut self, words: &[Token<'_>]) {
         for pair in words.chunks_exact(2) {
-            if let [Token::Text(low), Token::Text(high)] = pair {
+            if let [Token::Text(low), Token::Text(high)] = pair
+                && self.spaces.len() < MOST_SPACES
+            {
                 let length = u8::try_from(low.len().clamp(1, 4)).unwrap_or(4);
                 self.spaces.push((length, code(low), code(high)));
             }

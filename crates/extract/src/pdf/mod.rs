@@ -11,6 +11,7 @@ mod open;
 mod paint;
 mod pen;
 mod poppler;
+mod purse;
 mod scan;
 mod simple;
 mod stream;
@@ -32,12 +33,23 @@ pub(crate) fn read(
     deadline: &Deadline,
 ) -> Result<Document, ExtractError> {
     let own = ours(bytes, limits, deadline);
+    if let Ok(document) = &own
+        && has(document, assemble::OVERDRAWN)
+    {
+        // Any other reader would be kept just as busy.
+        return match letters(document) {
+            0 => Err(ExtractError::broken(
+                "more is drawn on its pages than can be followed",
+            )),
+            _ => own,
+        };
+    }
     let own = match own {
         Ok(document) if letters(&document) == 0 => Ok(mended(bytes, limits, deadline, document)),
         other => other,
     };
     let found = match &own {
-        Ok(document) if !is_thin(document) && !has_gaps(document) => return own,
+        Ok(document) if !is_thin(document) && !has(document, assemble::GAPS) => return own,
         Ok(document) => letters(document),
         Err(ExtractError::Broken { .. }) => 0,
         Err(_) => return own,
@@ -75,12 +87,10 @@ fn letters_of(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
-/// Whether so many letters could not be named that another reader may do better.
-fn has_gaps(document: &Document) -> bool {
-    document
-        .warnings
-        .iter()
-        .any(|warning| warning.message.starts_with(assemble::GAPS))
+/// Whether the document has a warning that begins so.
+fn has(document: &Document, warning: &str) -> bool {
+    let mut warnings = document.warnings.iter();
+    warnings.any(|it| it.message.starts_with(warning))
 }
 
 /// Whether most pages hold next to nothing.
@@ -102,6 +112,8 @@ struct ReadPage {
     unknown: usize,
     /// Whether a part of it could not be read.
     lost: bool,
+    /// Whether more is drawn on it than was followed.
+    overdrawn: bool,
 }
 
 /// Our own reading.
@@ -157,7 +169,14 @@ fn read_page<'f>(
     painter: &mut paint::Painter<'f>,
     limits: &Limits,
 ) -> Result<ReadPage, ExtractError> {
+    if painter.is_spent() {
+        return Ok(ReadPage {
+            overdrawn: true,
+            ..ReadPage::default()
+        });
+    }
     let content = open::content(file, dict, limits.unpacked());
+    let cut = content.len() as u64 >= limits.unpacked();
     let bounds = open::bounds(file, dict);
     let read = guarded(|| match open::resources(file, dict) {
         Some(resources) => painter.page(&content, resources, bounds).map(Some),
@@ -174,5 +193,6 @@ fn read_page<'f>(
         has_image: painted.has_image,
         unknown: painted.unknown,
         lost: false,
+        overdrawn: painted.overdrawn || cut,
     }))
 }

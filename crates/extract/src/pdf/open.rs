@@ -103,6 +103,9 @@ fn check_packed_objects(bytes: &[u8], limits: &Limits) -> Result<(), ExtractErro
     Ok(())
 }
 
+/// The most branches of the tree of pages that are followed: many may share one list.
+const MOST_KIDS: usize = 2_000_000;
+
 /// The pages in order, at most `most` of them. A tree with loops or lost branches gives each
 /// page once; without a tree, the page objects are taken in the order of their numbers.
 pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
@@ -117,8 +120,9 @@ pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
         .and_then(|root| root.get(b"Pages").ok()?.as_reference().ok())
         .into_iter()
         .collect();
+    let mut looked = 0;
     while let Some(id) = waiting.pop() {
-        if found.len() >= most {
+        if found.len() >= most || looked > MOST_KIDS {
             return found;
         }
         if !seen.insert(id) {
@@ -129,6 +133,7 @@ pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
         };
         match list_at(file, node, b"Kids") {
             Some(kids) => {
+                looked += kids.len();
                 waiting.extend(kids.iter().rev().filter_map(|kid| kid.as_reference().ok()));
             }
             None => found.push(id),

@@ -17,11 +17,31 @@ pub(super) type Matrix = [f64; 6];
 pub(super) struct Sheet {
     pub(super) glyphs: Vec<Glyph>,
     pub(super) bounds: [f64; 4],
-    pub(super) forms: usize,
-    pub(super) steps: usize,
     pub(super) has_image: bool,
     /// How many letters the fonts could not name.
     pub(super) unknown: usize,
+    /// How often letters or pictures were shown, wherever that was.
+    pub(super) shown: usize,
+    /// Whether more is drawn on it than was followed.
+    pub(super) overdrawn: bool,
+}
+
+/// The most letters on one page.
+const MOST_GLYPHS: usize = 400_000;
+/// The longest string that is shown, in bytes; a letter takes at most four.
+const LONGEST_STRING: usize = 4 * MOST_GLYPHS;
+
+impl Sheet {
+    /// Whether there is no room for more letters.
+    pub(super) const fn is_full(&self) -> bool {
+        self.glyphs.len() > MOST_GLYPHS
+    }
+
+    /// Notes that a picture is shown.
+    pub(super) const fn shows_picture(&mut self) {
+        self.has_image = true;
+        self.shown += 1;
+    }
 }
 
 #[derive(Clone)]
@@ -129,7 +149,7 @@ impl Pen {
                 let string = operands.last().cloned();
                 self.show(string.as_slice(), page);
             }
-            b"BI" => page.has_image = true,
+            b"BI" => page.shows_picture(),
             b"BMC" | b"BDC" if self.marks.len() < 1_000 => self.marks.push(actual_text(operands)),
             b"EMC" => {
                 if let Some(Some((text, Some(place)))) = self.marks.pop() {
@@ -154,6 +174,7 @@ impl Pen {
     }
 
     fn show(&mut self, operands: &[Token<'_>], page: &mut Sheet) {
+        page.shown += 1;
         for operand in operands {
             match operand {
                 Token::Text(bytes) => self.show_string(bytes, page),
@@ -174,6 +195,9 @@ impl Pen {
         let mut across = 0.0;
         let marked = self.marks.iter_mut().rev().find_map(Option::as_mut);
         let mut unknown = 0;
+        let bytes = bytes
+            .get(..bytes.len().min(LONGEST_STRING))
+            .unwrap_or_default();
         let mut shown: Vec<(Glyph, &str)> = Vec::with_capacity(bytes.len());
         font.show(bytes, |code| {
             let width = code.width * state.size * state.scale;
@@ -275,6 +299,10 @@ fn put(text: &str, place: &Glyph, page: &mut Sheet) {
     }
     let share = (place.right - place.left) / count as f32;
     for (at, letter) in text.chars().enumerate() {
+        // One code may stand for a text of any length.
+        if page.is_full() {
+            return;
+        }
         let left = place.left + share * at as f32;
         page.glyphs.push(Glyph {
             letter,

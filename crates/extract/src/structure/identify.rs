@@ -39,11 +39,11 @@ pub(super) fn find_url(text: &str) -> Option<String> {
 /// Addresses end where the sentence does; a bracket belongs to them only with its pair.
 fn trimmed(found: &str) -> &str {
     let mut found = found.trim_end_matches(['.', ',', ';', ':', '\'', '"', '\u{201d}', '\u{2019}']);
-    while found.ends_with(')') && found.matches('(').count() < found.matches(')').count() {
-        found = found
-            .get(..found.len() - 1)
-            .unwrap_or_default()
-            .trim_end_matches(['.', ',', ';']);
+    let count = |bracket| found.matches(bracket).count();
+    let mut unpaired = count(')').saturating_sub(count('('));
+    while let Some(rest) = found.strip_suffix(')').filter(|_| unpaired > 0) {
+        unpaired -= 1;
+        found = rest.trim_end_matches(['.', ',', ';']);
     }
     found.trim_end_matches(']')
 }

@@ -13,7 +13,7 @@ pub(crate) use captions::caption_start;
 pub(crate) use headings::{Mark, kinds};
 pub(crate) use identify::{find_arxiv, find_doi};
 pub(crate) use names::{is_references, known_name};
-pub(crate) use references::{EntryLine, entries};
+pub(crate) use references::{EntryLine, entries, entry_lines};
 pub(crate) use title::title_lines;
 
 pub use entry::parse_reference;

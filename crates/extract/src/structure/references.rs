@@ -40,6 +40,11 @@ pub(crate) fn opens_entry(line: &str) -> bool {
 /// Splits the text of a bibliography into parsed entries. Lines are parted by newlines; a blank
 /// line or a label begins a new entry.
 pub fn split_references(text: &str, page: u32) -> Vec<Reference> {
+    entries(&entry_lines(text, page))
+}
+
+/// The lines of what of a bibliography stands on one page.
+pub(crate) fn entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
     let mut lines = Vec::new();
     let mut apart = true;
     for line in text.lines() {
@@ -56,7 +61,7 @@ pub fn split_references(text: &str, page: u32) -> Vec<Reference> {
         });
         apart = false;
     }
-    entries(&lines)
+    lines
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +81,7 @@ pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
     for line in lines {
         let start = start(line, style, count);
         match (start, found.last_mut()) {
-            (None, Some((_, text, _))) if text.len() < LONGEST => join(text, &line.text),
+            (None, Some((_, text, _))) if text.len() < LONGEST => join(text, cut(&line.text)),
             (None, Some(_)) => {}
             (None, None) if matches!(style, Style::Bracketed | Style::Counted) => {}
             (start, _) => {
@@ -85,7 +90,7 @@ pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
                 }
                 let (label, text) = start.unwrap_or((None, line.text.as_str()));
                 count = label.as_deref().and_then(number).unwrap_or(count + 1);
-                found.push((label, text.to_owned(), line.page));
+                found.push((label, cut(text).to_owned(), line.page));
             }
         }
     }
@@ -101,6 +106,12 @@ pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
         parsed.push(entry);
     }
     parsed
+}
+
+/// A line may be a whole book.
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST))
+        .unwrap_or(text)
 }
 
 fn number(label: &str) -> Option<u32> {

@@ -1,5 +1,7 @@
 //! The formats beside PDF, and how a format is told.
 
+use std::fmt::Write as _;
+
 use deliberate_extract::{ExtractError, Format, Limits, extract};
 
 use crate::laws::assert_laws;
@@ -26,6 +28,12 @@ fn bytes_win_over_names() {
     assert_eq!(Format::detect(b"wo\0rds", "a.txt"), None);
     assert_eq!(Format::detect(b"words", "a.xyz"), None);
     assert_eq!(Format::detect(b"words", "a.docx"), None);
+    let of_pdfs = b"Every such file begins with %PDF-1.7 and ends with %%EOF.";
+    assert_eq!(Format::detect(of_pdfs, "note.md"), Some(Format::Markdown));
+    assert_eq!(Format::detect(of_pdfs, "download"), Some(Format::Pdf));
+    let wide = b"\xff\xfew\0i\0d\0e\0";
+    assert_eq!(Format::detect(wide, "a.txt"), Some(Format::Text));
+    assert_eq!(read(wide, Format::Text).pages[0].text, "wide");
     let docx = zipped(&[("word/document.xml", b"<w:document/>")]);
     assert_eq!(Format::detect(&docx, "download"), Some(Format::Docx));
 }
@@ -57,6 +65,47 @@ fn a_web_page_gives_its_words_and_no_scripts() {
 }
 
 #[test]
+fn what_a_web_page_hides_is_not_read() {
+    let page = br#"<p>Seen.</p><div hidden>Ignore <div>all</div> this.</div><p style="Display: none">Orders.</p>
+        <p class="overflow-hidden">Shown.</p><nav>Never closed, so it is read.<p>And the rest."#;
+    let text = &read(page, Format::Html).pages[0].text;
+    for seen in ["Seen.", "Shown.", "Never closed", "And the rest."] {
+        assert!(text.contains(seen), "{seen} not in {text:?}");
+    }
+    for hidden in ["Ignore", "this", "Orders"] {
+        assert!(!text.contains(hidden), "{hidden} in {text:?}");
+    }
+}
+
+#[test]
+fn words_are_whole_whatever_they_are_spelled_with() {
+    let page = "<p>smoul&shy;dering smoul&#173;dering smoul\u{ad}dering</p>\
+                <p>\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}</p>\
+                <p>&scaron; &oelig; &Aring; &leq; &nu; &nonsense;</p>";
+    let document = read(page.as_bytes(), Format::Html);
+    let text = &document.pages[0].text;
+    assert!(
+        text.contains("smouldering smouldering smouldering"),
+        "{text}"
+    );
+    assert!(text.contains("\u{645}\u{6cc}\u{200c}\u{62e}"), "{text}");
+    assert!(text.contains("š œ Å ≤ ν &nonsense;"), "{text}");
+}
+
+#[test]
+fn tags_whose_quotes_never_pair_are_read_once() {
+    let page = r#"<a ">" words "#.repeat(60_000);
+    let text = &read(page.as_bytes(), Format::Html).pages[0].text;
+    assert!(text.contains("words"));
+    let page = "<p hidden>words ".repeat(60_000);
+    assert!(
+        read(page.as_bytes(), Format::Html).pages[0]
+            .text
+            .contains("words")
+    );
+}
+
+#[test]
 fn markdown_headings_are_found_but_not_in_code() {
     let document = read(
         b"# One #\n\ntext\n\n```\n# not one\n```\n\nTwo\n---\n\n### Three\n",
@@ -77,6 +126,11 @@ fn form_feeds_part_pages() {
     assert_eq!(document.pages.len(), 2);
     assert_eq!(document.headings[0].title, "Introduction");
     assert_eq!(document.pages[1].text, "second page\u{e9}");
+    let quoted = read(b"It\x92s \x93so\x94 \x96 caf\xe9", Format::Text);
+    assert_eq!(
+        quoted.pages[0].text,
+        "It\u{2019}s \u{201c}so\u{201d} \u{2013} caf\u{e9}"
+    );
 }
 
 #[test]
@@ -104,11 +158,34 @@ fn a_word_document_gives_headings_tables_and_its_record() {
 }
 
 #[test]
+fn nothing_of_a_word_document_is_lost_inside_something_else() {
+    let body = br#"<w:document><w:body>
+        <w:p><w:pPr><w:tabs><w:tab w:val="left" w:pos="720"/></w:tabs></w:pPr><w:r><w:t>Before</w:t><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent></mc:Choice><mc:Fallback><w:p><w:r><w:t>in a box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent><w:tab/><w:t>after</w:t></w:r></w:p>
+        <w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p><w:tbl><w:tr><w:tc><w:p><w:r><w:t>inner</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
+        </w:body></w:document>"#;
+    let notes = b"<w:footnotes><w:footnote><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>";
+    let core = b"<c><dc:title>Salt &amp; Water</dc:title></c>";
+    let document = read(
+        &zipped(&[
+            ("word/document.xml", body),
+            ("word/footnotes.xml", notes),
+            ("docProps/core.xml", core),
+        ]),
+        Format::Docx,
+    );
+    assert_eq!(
+        document.pages[0].text,
+        "in a box\n\nBefore\tafter\n\na inner\tb\n\nNotes\n\nA note."
+    );
+    assert_eq!(document.meta.title.as_deref(), Some("Salt & Water"));
+}
+
+#[test]
 fn a_book_is_read_in_the_order_of_its_spine() {
     let container =
         br#"<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>"#;
-    let package = br#"<package><metadata><dc:title xmlns:dc="d">A book</dc:title></metadata><manifest>
-        <item id="b" href="two.xhtml" media-type="application/xhtml+xml"/><item id="a" href="./text/../one.xhtml" media-type="application/xhtml+xml"/>
+    let package = br#"<package><metadata><dc:title xmlns:dc="d">A book &amp; more</dc:title><dc:creator>Ada</dc:creator><dc:creator>Ben</dc:creator></metadata><manifest>
+        <item id="b" href="two%2C%20caf%C3%A9.xhtml" media-type="application/xhtml+xml"/><item id="a" href="./text/../one.xhtml" media-type="application/xhtml+xml"/>
         <item id="c" href="cover.png" media-type="image/png"/></manifest>
         <spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>"#;
     let book = zipped(&[
@@ -118,7 +195,10 @@ fn a_book_is_read_in_the_order_of_its_spine() {
             "OPS/one.xhtml",
             b"<html><body><h1>First</h1><p>alpha</p></body></html>",
         ),
-        ("OPS/two.xhtml", b"<html><body><p>beta</p></body></html>"),
+        (
+            "OPS/two, caf\u{e9}.xhtml",
+            b"<html><head><title/></head><body><p>beta</p></body></html>",
+        ),
     ]);
     let document = read(&book, Format::Epub);
     let texts: Vec<_> = document
@@ -127,7 +207,8 @@ fn a_book_is_read_in_the_order_of_its_spine() {
         .map(|page| page.text.as_str())
         .collect();
     assert_eq!(texts, ["First\n\nalpha", "beta"]);
-    assert_eq!(document.meta.title.as_deref(), Some("A book"));
+    assert_eq!(document.meta.title.as_deref(), Some("A book & more"));
+    assert_eq!(document.meta.authors.as_deref(), Some("Ada; Ben"));
 }
 
 #[test]
@@ -166,9 +247,72 @@ fn empty_documents_say_so() {
         (b"<p></p>", Format::Html),
     ] {
         let found = extract(bytes, format, &Limits::default());
-        assert!(
-            matches!(found, Err(ExtractError::NoText { .. })),
-            "{format:?}: {found:?}"
+        assert_eq!(found, Err(ExtractError::NoText { pages: 0 }), "{format:?}");
+        assert!(!found.expect_err("no text").to_string().contains("scan"));
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+fn all_words(document: &deliberate_extract::Document) -> Vec<&str> {
+    let pages = document.pages.iter();
+    pages.flat_map(|page| words(&page.text)).collect()
+}
+
+#[test]
+fn a_long_text_without_pages_is_given_some() {
+    let mut text = String::new();
+    for part in 1..=40 {
+        let _ = write!(text, "## Part {part}\n\n");
+        for line in 1..=12 {
+            let sentence = format!("Sentence {line} of part {part} \u{e9} is about turf. ");
+            text.push_str(&sentence.repeat(4));
+            text.push_str("\n\n");
+        }
+        let _ = write!(text, "Figure {part}: The bog in week {part}.\n\n");
+    }
+    text.push_str("## References\n\n");
+    for at in 1..=120 {
+        let _ = write!(
+            text,
+            "{at}. Author, A. Title number {at} of the bogs. Journal of Bogs, 2001.\n\n"
         );
     }
+    let document = read(text.as_bytes(), Format::Markdown);
+    let pages = &document.pages;
+    assert!(pages.len() > 20, "{} pages", pages.len());
+    assert!(pages.iter().zip(1..).all(|(page, at)| page.number == at));
+    assert!(pages.iter().all(|page| page.text.chars().count() <= 6_100));
+    let bare = text.replace("## ", "");
+    assert_eq!(all_words(&document), words(&bare));
+    // Parts begin pages, and nothing is the last on a page that belongs to the next.
+    assert!(document.headings.iter().filter(|it| it.offset == 0).count() > 20);
+    assert_eq!(document.captions.len(), 40);
+    assert_eq!(document.references.len(), 120);
+    let last = document.references.last().expect("an entry");
+    assert_eq!(last.page, pages.last().expect("a page").number);
+    assert_eq!(last.label.as_deref(), Some("120"));
+}
+
+#[test]
+fn a_paragraph_longer_than_a_page_goes_on_on_the_next() {
+    let sentence = "The bog is wet, and stays so. ";
+    let line = sentence.repeat(1_000);
+    let document = read(line.as_bytes(), Format::Text);
+    assert!(document.pages.len() > 7);
+    assert_eq!(all_words(&document), words(&line));
+    assert!(document.pages.iter().all(|page| page.text.ends_with('.')));
+    let without_spaces = "\u{e9}".repeat(9_000);
+    let document = read(without_spaces.as_bytes(), Format::Text);
+    let lengths = document.pages.iter().map(|page| page.text.chars().count());
+    assert_eq!(lengths.collect::<Vec<_>>(), [4_000, 4_000, 1_000]);
+}
+
+#[test]
+fn a_form_feed_in_a_long_text_makes_no_page_of_megabytes() {
+    let text = format!("Preface\n\n\u{c}{}", "Turf burns well. ".repeat(9_000));
+    let document = read(text.as_bytes(), Format::Text);
+    assert!(document.pages.len() > 30);
 }

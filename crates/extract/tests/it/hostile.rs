@@ -128,6 +128,90 @@ fn forms_that_call_themselves_end() {
     assert!(document.pages[0].text.contains("round"));
 }
 
+/// Forms that each draw the next one twice, and the last of them shows a word.
+fn doubling(depth: usize, last: &str) -> Vec<Vec<u8>> {
+    let form = |at: usize| {
+        let next = 5 + at + 1;
+        let dict = format!(
+            "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /N {next} 0 R >> /Font << /R 3 0 R >> >>"
+        );
+        let content = if at + 1 == depth { last } else { "/N Do /N Do" };
+        stream(&dict, content.as_bytes())
+    };
+    (0..depth).map(form).collect()
+}
+
+#[test]
+fn forms_that_draw_the_next_one_twice_are_not_called_a_scan() {
+    let word = "BT /R 8 Tf 9 9 Td (deep) Tj ET";
+    let drawn = Sheet {
+        content: "/F Do".to_owned(),
+    };
+    let file = pdf_with(
+        std::slice::from_ref(&drawn),
+        "/XObject << /F 5 0 R >>",
+        &doubling(30, word),
+    );
+    let found = fails(&file);
+    assert!(
+        matches!(&found, ExtractError::Broken { reason } if reason.contains("more is drawn")),
+        "{found:?}"
+    );
+    // What is beside them is read, and it is said that there may be more.
+    let sentence = "This page has words enough to count as a page of text on its own.";
+    let beside = Sheet::default().line(60.0, 700.0, 10.0, sentence);
+    let both = Sheet {
+        content: beside.content + &drawn.content,
+    };
+    let file = pdf_with(&[both], "/XObject << /F 5 0 R >>", &doubling(18, word));
+    let document = read(&file);
+    assert!(document.pages[0].text.contains(sentence));
+    assert!(document.pages[0].text.contains("deep"));
+    assert!(document.warnings[0].message.contains("more is drawn"));
+}
+
+#[test]
+fn a_mark_drawn_many_times_hides_nothing() {
+    let mark = stream(
+        "/Type /XObject /Subtype /Form /BBox [0 0 1 1]",
+        b"0 0 m 1 1 l S",
+    );
+    let words = stream(
+        "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /Font << /R 3 0 R >> >>",
+        b"BT /R 10 Tf 60 700 Td (What the axis of this crowded plot says is read all the same.) Tj ET",
+    );
+    let sheet = Sheet {
+        content: "/M Do ".repeat(50_000) + "/W Do",
+    };
+    let file = pdf_with(&[sheet], "/XObject << /M 5 0 R /W 6 0 R >>", &[mark, words]);
+    let document = read(&file);
+    assert!(document.pages[0].text.contains("crowded plot"));
+    assert!(document.warnings.is_empty(), "{:?}", document.warnings);
+}
+
+#[test]
+fn a_code_that_stands_for_a_book_fills_one_page_at_most() {
+    let form = stream(
+        "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /Font << /L 6 0 R >> >>",
+        format!("BT /L 10 Tf 60 700 Td ({}) Tj ET", "A".repeat(50)).as_bytes(),
+    );
+    let font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 7 0 R >>".to_vec();
+    let long = "0041".repeat(60_000);
+    let map = format!("1 beginbfchar <41> <{long}> endbfchar");
+    let sheet = Sheet {
+        content: "/F Do".to_owned(),
+    };
+    let file = pdf_with(
+        &[sheet],
+        "/XObject << /F 5 0 R >>",
+        &[form, font, stream("", map.as_bytes())],
+    );
+    let document = read(&file);
+    let letters = document.pages[0].text.chars().count();
+    assert!((100_000..1_000_000).contains(&letters), "{letters} letters");
+    assert!(document.warnings[0].message.contains("more is drawn"));
+}
+
 #[test]
 fn deeply_nested_objects_end() {
     let mut deep = vec![b'['; 100_000];
@@ -174,7 +258,10 @@ fn a_packed_stream_without_end_is_stopped() {
         stream("/Filter /FlateDecode", &packed),
     ]);
     let found = extract(&content, Format::Pdf, &limits);
-    assert_eq!(found, Err(ExtractError::NoText { pages: 1 }));
+    assert!(
+        matches!(&found, Err(ExtractError::Broken { reason }) if reason.contains("more is drawn")),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -263,7 +350,8 @@ fn a_heading_on_every_line_is_bounded() {
     let format = Format::Markdown;
     let document = extract(text.as_bytes(), format, &limits).expect("a readable text");
     assert_eq!(document.headings.len(), 5_000);
-    assert!(document.pages[0].text.contains("h19999"));
+    let last = document.pages.last().expect("a page");
+    assert!(last.text.ends_with("h19999") && document.pages.len() > 20);
     assert!(
         document
             .warnings

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deliberate_extract::{ExtractError, Format, Limits, Workshop, child_main};
+use deliberate_extract::{ExtractError, Format, Limits, OpenFile, Workshop, child_main};
 
 use crate::maker::{Sheet, deflated, of_objects, paper, pdf, stream};
 
@@ -89,9 +89,67 @@ async fn errors_come_through_whole() {
 }
 
 #[tokio::test]
+async fn what_was_opened_is_read_whatever_lies_at_its_path() {
+    let (_folder, path) = file(&paper());
+    let open = || OpenFile::at(&path).expect("a plain file");
+    let (first, second) = (open(), open());
+    std::fs::remove_file(&path).expect("a file to remove");
+    std::fs::write(&path, b"# something else").expect("another file");
+    for (workshop, file) in [
+        (workshop(Limits::default()), first),
+        (Workshop::in_process(Limits::default()), second),
+    ] {
+        let document = workshop.read(file, None).await.expect("a paper");
+        assert_eq!(document.references.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_became_shorter_is_an_error() {
+    let (_folder, path) = file(&paper());
+    let open = OpenFile::at(&path).expect("a plain file");
+    std::fs::write(&path, b"%PDF-1.4").expect("a shorter file");
+    let found = workshop(Limits::default()).read(open, None).await;
+    assert!(
+        matches!(&found, Err(ExtractError::Io { reason }) if reason.contains("shorter")),
+        "{found:?}"
+    );
+}
+
+/// A page that keeps a reader busy.
+fn busy() -> Vec<u8> {
+    pdf(&[Sheet {
+        content: "BT ET q Q ".repeat(2_000_000),
+    }])
+}
+
+#[test]
+fn a_child_ends_with_whoever_started_it() {
+    use std::process::{Command, Stdio};
+    let content = busy();
+    let limits = serde_json::to_string(&Limits::default()).expect("limits as JSON");
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    command
+        .args(["--exact", "workshop::as_child", "--nocapture"])
+        .args([limits.as_str(), "pdf"])
+        .args([content.len().to_string().as_str(), "busy.pdf"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().expect("a child");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(&content).expect("a child that listens");
+    drop(input);
+    let output = child.wait_with_output().expect("its end");
+    // It was at work for a while yet: one that reads to the end answers.
+    assert!(!output.status.success());
+    assert!(!output.stdout.contains(&0x1e), "it answered");
+}
+
+#[tokio::test]
 async fn a_child_that_takes_too_long_is_stopped() {
-    let many = "BT ET q Q ".repeat(2_000_000);
-    let (_folder, path) = file(&pdf(&[Sheet { content: many }]));
+    let (_folder, path) = file(&busy());
     let limits = Limits {
         time: Duration::from_millis(1),
         ..Limits::default()

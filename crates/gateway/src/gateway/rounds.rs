@@ -8,7 +8,7 @@ use deliberate_adapter::{
     adapter::Executed,
     client::{Again, CallOptions, InputMode, Progress},
 };
-use deliberate_toolkit::{ClientSide, Waits};
+use deliberate_toolkit::{ClientSide, TraceContext, Waits};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -27,6 +27,8 @@ pub(crate) struct Calling<'a> {
     pub(crate) gateway: &'a Arc<Gateway>,
     pub(crate) client: &'a ClientSide,
     pub(crate) owner: Option<String>,
+    /// Its place in a trace.
+    pub(crate) trace: Option<TraceContext>,
     /// Whether someone waits for its answer, and can be asked.
     pub(crate) waits: Waits,
     /// Hears of progress.
@@ -134,6 +136,7 @@ impl Calling<'_> {
                 InputMode::Answer
             },
             again,
+            meta: self.trace.as_ref().map(said_of).unwrap_or_default(),
             ..CallOptions::default()
         };
         let underway = self
@@ -314,4 +317,12 @@ fn replied(
         }
     }
     unanswered
+}
+
+/// What a server is told of a call's place in a trace, under the names that the protocol keeps for
+/// it in `_meta`.
+fn said_of(trace: &TraceContext) -> Map<String, Value> {
+    let parent = ("traceparent".to_owned(), trace.parent().into());
+    let state = trace.state().map(|it| ("tracestate".to_owned(), it.into()));
+    [parent].into_iter().chain(state).collect()
 }

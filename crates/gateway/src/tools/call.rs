@@ -89,6 +89,7 @@ impl Tool for GatewayCall {
             gateway: &self.0,
             client: call.client(),
             owner: call.owner(),
+            trace: call.trace(),
             waits: call.waits(),
             tell: &tell,
             served,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deliberate_adapter::transport::Era;
 use deliberate_gateway::Expose;
-use deliberate_toolkit::{Caller, Principal, Scope};
+use deliberate_toolkit::{Caller, Principal, Scope, TraceContext};
 use serde_json::json;
 
 use crate::{
@@ -83,6 +83,35 @@ async fn an_unknown_tool_is_answered_with_the_nearest() {
     }
     let error = kit.far("weather", json!({})).await.unwrap_err();
     assert!(error.hint().unwrap().contains("gateway_search"));
+}
+
+#[tokio::test]
+async fn a_call_goes_on_in_the_trace_of_its_client() {
+    let (trace, state) = (
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "vendor=state",
+    );
+    for era in [Era::Handshake, Era::Stateless] {
+        let folder = folder();
+        let player = Arc::new(Player::new(era, vec![tool("echo", "Echoes")]));
+        let far = vec![(server("far"), player.clone())];
+        let kit = Kit::new(store_at(folder.path()), far);
+        let traced = Caller {
+            trace: TraceContext::read(trace, Some(state)),
+            ..Caller::default()
+        };
+        for caller in [traced, Caller::default()] {
+            let arguments = json!({ "tool": "far__echo" });
+            kit.call_as(caller, "gateway_call", arguments)
+                .await
+                .unwrap();
+        }
+        let calls = player.requests("tools/call");
+        let metas: Vec<_> = calls.iter().map(|it| &it["params"]["_meta"]).collect();
+        assert_eq!(metas[0]["traceparent"], trace, "{metas:?}");
+        assert_eq!(metas[0]["tracestate"], state);
+        assert!(metas[1].get("traceparent").is_none(), "{metas:?}");
+    }
 }
 
 #[tokio::test]

@@ -19,6 +19,10 @@ const SHORT: [&str; 24] = [
     "prof", "mr", "mrs", "ms", "st", "approx", "resp", "ca", "vol", "pp",
 ];
 
+/// What ends a sentence in writing without spaces, and what may close a quotation behind it.
+const WIDE_ENDS: [char; 4] = ['。', '！', '？', '｡'];
+const WIDE_CLOSERS: [char; 5] = ['」', '』', '）', '”', '’'];
+
 /// About how many tokens a word has. Writing without spaces has a token a letter.
 fn tokens_of(word: &str) -> usize {
     let dense = word.chars().filter(|letter| *letter >= '\u{2e80}').count();
@@ -58,20 +62,23 @@ pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<Un
     units
 }
 
-/// Runs of anything but white space.
+/// Runs of anything but white space; where no space follows the end of a sentence, it parts them.
 fn words(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let stretch = text.get(start..end).unwrap_or_default();
     let mut words = Vec::new();
     let mut began = None;
+    let mut ended = false;
     for (at, letter) in stretch.char_indices() {
-        match (letter.is_whitespace(), began) {
-            (true, Some(from)) => {
-                words.push((start + from, start + at));
-                began = None;
-            }
-            (false, None) => began = Some(at),
-            _ => {}
+        let ends = WIDE_ENDS.contains(&letter);
+        let cut = letter.is_whitespace() || (ended && !ends && !WIDE_CLOSERS.contains(&letter));
+        if cut && let Some(from) = began {
+            words.push((start + from, start + at));
+            began = None;
         }
+        if began.is_none() && !letter.is_whitespace() {
+            began = Some(at);
+        }
+        ended = ends || (ended && !cut);
     }
     words.extend(began.map(|from| (start + from, start + stretch.len())));
     words
@@ -109,8 +116,10 @@ fn is_break(text: &str, end: usize, start: usize) -> bool {
 fn ends_sentence(text: &str, word: (usize, usize), next: (usize, usize)) -> bool {
     let word = text.get(word.0..word.1).unwrap_or_default();
     let next = text.get(next.0..next.1).unwrap_or_default();
-    let bare = word.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
-    if bare.ends_with(['。', '!', '?', '！', '？']) {
+    let closes =
+        |it: char| matches!(it, '"' | '\'' | ')' | ']' | '»') || WIDE_CLOSERS.contains(&it);
+    let bare = word.trim_end_matches(closes);
+    if bare.ends_with(['!', '?']) || bare.ends_with(WIDE_ENDS) {
         return true;
     }
     let Some(stem) = bare.strip_suffix('.') else {

@@ -60,6 +60,8 @@ struct State {
     row_of: Arc<RowOf>,
     /// How many pieces `row_of` knows.
     keyed: usize,
+    /// Whether one of them is not what was written.
+    broken: bool,
     waiting: Piece,
     waiting_keys: HashSet<u64, BuildHasherDefault<AsIs>>,
 }
@@ -117,6 +119,7 @@ impl Vectors {
             state.set = Arc::new(VectorSet::empty(dimensions));
             state.row_of = Arc::default();
             state.keyed = 0;
+            state.broken = false;
         }
         if length > state.whole {
             let blob = Blob::of_file(&file, state.whole, length)?;
@@ -127,7 +130,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// The rows of now. Reads their keys, once.
+    /// The rows of now. Reads them through, once.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
@@ -249,15 +252,15 @@ impl Vectors {
         }
     }
 
-    /// Writes the living rows anew when over a third is dead or the pieces are many; says whether
-    /// it did. `live` counts for that generation only.
+    /// Writes the living rows anew when over a third is dead, the pieces are many or one is broken;
+    /// says whether it did. `live` counts for that generation only.
     pub(crate) fn tidy(&self, generation: u32, live: &Bits) -> Result<bool, IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let set = Arc::clone(&state.set);
         let dead = u64::from(set.rows).saturating_sub(live.count());
         let many_dead = dead >= FEW_ROWS && dead * 3 > u64::from(set.rows);
-        let wanted = many_dead || set.segments.len() > MOST_PIECES;
+        let wanted = many_dead || set.segments.len() > MOST_PIECES || state.broken;
         if generation != state.generation || state.waiting.rows() > 0 || !wanted {
             return Ok(false);
         }
@@ -297,8 +300,8 @@ impl Vectors {
     }
 }
 
-/// Learns the keys of pieces not seen before. A piece whose keys are not what was written counts
-/// for nothing: its passages go without vectors until these are made again.
+/// Learns the keys of pieces not seen before. A piece that is not what was written counts for
+/// nothing: its passages go without vectors until these are made again.
 fn learn_keys(state: &mut State) {
     if state.keyed == state.set.segments.len() {
         return;
@@ -308,8 +311,9 @@ fn learn_keys(state: &mut State) {
     let new = set.segments.iter().skip(state.keyed);
     row_of.reserve(new.clone().map(|piece| piece.rows() as usize).sum());
     for piece in new {
-        let Some(keys) = piece.keys() else {
-            tracing::warn!("a piece of the vectors is broken and left out");
+        let Some(keys) = piece.keys().filter(|_| piece.sound()) else {
+            tracing::warn!("a piece of the vectors is broken; its vectors are made again");
+            state.broken = true;
             continue;
         };
         row_of.extend(keys.zip(piece.first..));

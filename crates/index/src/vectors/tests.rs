@@ -143,21 +143,29 @@ fn a_broken_header_is_damage() {
 }
 
 #[test]
-fn broken_keys_cost_their_piece_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder).unwrap();
-    for key in [1, 2] {
-        store.add(&[(key, row(1))], 3).unwrap();
-        store.flush().unwrap();
+fn broken_bytes_cost_their_piece_alone_and_are_gone_after_tidying() {
+    // A key, a scale, the signs, a value.
+    for at in [0, 8, 12, 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder).unwrap();
+        for key in [1, 2] {
+            store.add(&[(key, row(1))], 3).unwrap();
+            store.flush().unwrap();
+        }
+        let path = only_file(&folder);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[HEADER * 2 + at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let store = open(&folder).unwrap();
+        assert_eq!(store.unknown(&[1, 2]).unwrap(), [true, false], "{at}");
+        let seen = store.snapshot().unwrap();
+        let mut live = Bits::none(seen.set.rows);
+        live.insert(seen.row_of[&2]);
+        assert!(store.tidy(seen.generation, &live).unwrap());
+        assert!(!store.tidy(seen.generation + 1, &live).unwrap());
+        assert_eq!(store.snapshot().unwrap().set.rows, 1);
+        assert_eq!(store.unknown(&[1, 2]).unwrap(), [true, false], "{at}");
     }
-    let path = only_file(&folder);
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[HEADER * 2] ^= 1;
-    fs::write(&path, &bytes).unwrap();
-    assert_eq!(
-        open(&folder).unwrap().unknown(&[1, 2]).unwrap(),
-        [true, false]
-    );
 }
 
 #[test]

@@ -127,3 +127,21 @@ fn a_word_without_end_is_cut() {
     assert!(passages.len() > 10);
     assert!(passages.iter().all(|passage| passage.text.len() <= 350));
 }
+
+#[test]
+fn sentences_without_spaces_between_them_are_not_cut_through() {
+    let sentences = [
+        "深度学习取得了进展。",
+        "他说：「这很重要。」",
+        "真的吗？！",
+        "是的",
+    ];
+    let text = sentences.concat();
+    let options = ChunkOptions {
+        tokens: 11,
+        overlap: 0,
+    };
+    let passages = chunk(&text, &[], &[], options);
+    let texts: Vec<&str> = passages.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, [sentences[0], sentences[1], "真的吗？！是的"]);
+}

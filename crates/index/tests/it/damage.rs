@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use deliberate_index::{Index, IndexError, IndexOptions, SearchMode};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::help::{ask, document, hashing, in_folder};
 
 async fn filled(folder: &Path) {
@@ -71,12 +73,44 @@ async fn broken_files_are_said_to_be_broken_and_can_be_wiped() {
             );
             Index::wipe(folder.path()).unwrap();
             let index = open(folder.path()).unwrap();
-            assert_eq!(index.mark(), 0);
+            assert_eq!(index.mark().unwrap(), 0);
             index.put(vec![document("a", &["one fish"])]).await.unwrap();
             index.commit(1).await.unwrap();
             assert_eq!(ask(&index, "fish", SearchMode::Hybrid).await.hits.len(), 1);
         }
     }
+}
+
+#[tokio::test]
+async fn vectors_that_are_not_what_was_written_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path()).await;
+    let hit = files(folder.path(), |name| name.starts_with("vectors-"));
+    let mut bytes = fs::read(&hit[0]).unwrap();
+    // Behind two headers, two keys, two scales and their signs are the values of the first piece.
+    bytes[64 * 2 + 100] ^= 0x10;
+    fs::write(&hit[0], bytes).unwrap();
+    let index = open(folder.path()).unwrap();
+    let stats = index.stats();
+    assert_eq!((stats.vectors, stats.missing_vectors), (4, 2));
+    let stop = CancellationToken::new();
+    while index.work(&stop).await.unwrap().left > 0 {}
+    index.work(&stop).await.unwrap();
+    let stats = index.stats();
+    assert_eq!((stats.vectors, stats.missing_vectors), (6, 0));
+    drop(index);
+    assert_eq!(open(folder.path()).unwrap().stats().missing_vectors, 0);
+}
+
+#[tokio::test]
+async fn a_folder_that_goes_while_it_is_used_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("index");
+    filled(&place).await;
+    let index = open(&place).unwrap();
+    assert_eq!(index.mark(), Ok(1));
+    fs::remove_dir_all(&place).unwrap();
+    assert!(matches!(index.mark(), Err(IndexError::Damaged { .. })));
 }
 
 #[tokio::test]

@@ -77,6 +77,55 @@ async fn syntax_is_text() {
 }
 
 #[tokio::test]
+async fn every_script_is_found_by_its_words() {
+    let index = in_memory(None);
+    let texts = [
+        (
+            "chinese",
+            "深度学习模型在图像识别中取得了显著的进展，并且广泛应用于医学影像分析。",
+        ),
+        (
+            "japanese",
+            "機械学習のアルゴリズムは大量のデータから規則を見つける。",
+        ),
+        ("korean", "인공지능은 데이터를 바탕으로 판단한다."),
+        (
+            "russian",
+            "Методы машинного обучения применяются в медицине.",
+        ),
+        ("greek", "Οι αλγόριθμοι μαθαίνουν από δεδομένα."),
+        ("arabic", "تُستخدم الخوارزميات في التعلّم الآلي."),
+        ("hindi", "मशीन लर्निंग चिकित्सा में प्रयोग होती है।"),
+        ("thai", "การเรียนรู้ของเครื่องใช้ในการแพทย์"),
+        ("german", "Die Größe der Übertragungsfehler im Netz."),
+    ];
+    let all = texts.map(|(id, text)| document(id, &[text]));
+    index.put(all.to_vec()).await.unwrap();
+    index.commit(1).await.unwrap();
+    for (query, id) in [
+        ("图像识别", "chinese"),
+        ("医学", "chinese"),
+        ("像", "chinese"),
+        ("アルゴリズム", "japanese"),
+        ("規則", "japanese"),
+        ("데이터", "korean"),
+        ("МЕДИЦИНЕ", "russian"),
+        ("αλγοριθμοι", "greek"),
+        ("التعلم", "arabic"),
+        ("चिकित्सा", "hindi"),
+        ("การแพทย์", "thai"),
+        ("grosse ubertragungsfehler", "german"),
+    ] {
+        let hits = ask(&index, query, SearchMode::Text).await;
+        assert_eq!(
+            hits.hits.first().map(|it| it.document.as_str()),
+            Some(id),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_question_of_stop_words_says_so_by_text_and_works_by_vector() {
     let index = zoo().await;
     let hits = ask(&index, "to be or not to be", SearchMode::Text).await;

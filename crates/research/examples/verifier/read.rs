@@ -44,9 +44,15 @@ impl Record {
 
 /// All of them.
 pub(crate) fn records() -> Vec<Record> {
-    let written = include_str!("passages.txt");
-    let records = written.split("@ ").skip(1).enumerate();
-    records.filter_map(|(at, text)| record(at, text)).collect()
+    let all = written(include_str!("passages.txt")).into_iter();
+    all.map(|(record, _)| record).collect()
+}
+
+/// The passages of a text, each with its lines.
+pub(crate) fn written(text: &str) -> Vec<(Record, Vec<&str>)> {
+    let records = text.split("@ ").skip(1).enumerate();
+    let with_lines = |(at, text)| Some((record(at, text)?, text.lines().collect()));
+    records.filter_map(with_lines).collect()
 }
 
 fn record(at: usize, written: &str) -> Option<Record> {

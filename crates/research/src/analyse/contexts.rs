@@ -1,12 +1,12 @@
 //! Where one paper cites another: the sentences, with those around them and their places.
 
 use deliberate_citations::{read_reference, same_work};
-use deliberate_core::{Article, ArxivId, Doi};
+use deliberate_core::{Article, ArxivId, Doi, cut_to_chars};
 use deliberate_extract::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{markers::Marker, sentences::sentences};
+use super::{bibliography, markers::Marker, sentences::sentences};
 use crate::collect::{Place, Text, author_key, title_key};
 
 /// A place where one paper cites another.
@@ -24,6 +24,10 @@ pub struct Context {
 
 /// Places beyond this are not told.
 const MOST: usize = 50;
+
+/// Characters of a sentence, and of all around it; a text without full stops is one sentence.
+const LONGEST_SENTENCE: usize = 1_500;
+const LONGEST_AROUND: usize = 6_000;
 
 /// A work that is looked for in bibliographies. Most entries are told from it without being taken
 /// apart.
@@ -102,7 +106,7 @@ pub fn contexts(text: &Text, cited: &Article, window: usize) -> (Option<Referenc
     let marker = Marker::of(entry, family, cited.year());
     let whole = text.whole();
     let spans = sentences(&whole);
-    let body_end = bibliography_start(text).unwrap_or(whole.len());
+    let body_end = bibliography::start_of(text).unwrap_or(whole.len());
     let mut found = Vec::new();
     for (at, span) in spans.iter().enumerate() {
         let Some(sentence) = whole.get(span.start..span.end) else {
@@ -115,52 +119,13 @@ pub fn contexts(text: &Text, cited: &Article, window: usize) -> (Option<Referenc
         let last = spans
             .get((at + window).min(spans.len().saturating_sub(1)))
             .unwrap_or(span);
+        let around = whole.get(first.start..last.end).unwrap_or(sentence);
         found.push(Context {
-            sentence: sentence.to_owned(),
-            around: whole
-                .get(first.start..last.end)
-                .unwrap_or(sentence)
-                .replace('\u{c}', "\n"),
+            sentence: cut_to_chars(sentence, LONGEST_SENTENCE),
+            around: cut_to_chars(around, LONGEST_AROUND).replace('\u{c}', "\n"),
             place: text.place(span.start, span.end),
             from: "text".to_owned(),
         });
     }
     (Some(entry.clone()), found)
-}
-
-/// Where the bibliography begins, in bytes of the whole: what stands in it cites nothing.
-fn bibliography_start(text: &Text) -> Option<usize> {
-    let named = |title: &str| {
-        let title = title_key(title);
-        [
-            "references",
-            "bibliography",
-            "literature cited",
-            "works cited",
-        ]
-        .iter()
-        .any(|it| title.ends_with(it))
-    };
-    let heading = text
-        .outline
-        .headings
-        .iter()
-        .rev()
-        .find(|it| named(&it.title));
-    let Some(heading) = heading else {
-        return first_entry(text);
-    };
-    let page = usize::try_from(heading.page).ok()?.checked_sub(1)?;
-    let offset = usize::try_from(heading.offset).ok()?;
-    let before = text.pages.get(page)?.char_indices().nth(offset)?.0;
-    Some(text.page_starts().get(page)? + before)
-}
-
-/// Where the first entry begins, where no heading says so.
-fn first_entry(text: &Text) -> Option<usize> {
-    let entry = text.outline.references.first()?;
-    let page = usize::try_from(entry.page).ok()?.checked_sub(1)?;
-    let beginning: String = entry.text.chars().take(20).collect();
-    let before = text.pages.get(page)?.rfind(&beginning)?;
-    Some(text.page_starts().get(page)? + before)
 }

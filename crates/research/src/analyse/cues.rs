@@ -5,7 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentences::{Span, sentences};
+use super::{
+    bibliography::is_bibliography,
+    sentences::{Span, sentences},
+};
 use crate::collect::{
     Place, Text,
     sections::{SectionAt, sections},
@@ -92,6 +95,15 @@ impl Facet {
         }
     }
 
+    /// Whether it is said here and there under headings of much else: there a sentence without a cue
+    /// says nothing of it, as long as others have one.
+    const fn is_scattered(self) -> bool {
+        matches!(
+            self,
+            Self::Contributions | Self::Limitations | Self::FutureWork
+        )
+    }
+
     /// Words it is said with.
     const fn cues(self) -> &'static [&'static str] {
         match self {
@@ -146,6 +158,8 @@ impl Facet {
                 "caveat",
                 "drawback",
                 "fail",
+                "fails",
+                "failed",
                 "cannot",
                 "small sample",
                 "only consider",
@@ -166,14 +180,22 @@ impl Facet {
                 "build on",
                 "builds on",
                 "extend",
+                "extends",
                 "in contrast to",
                 "similar to",
                 "previous work",
                 "prior work",
+                "earlier work",
+                "previous studies",
+                "prior studies",
+                "earlier studies",
                 "following",
             ],
             Self::Metrics => &[
                 "%",
+                "percent",
+                "on average",
+                "median",
                 "accuracy",
                 "f1",
                 "auc",
@@ -213,13 +235,16 @@ pub fn insights(text: &Text, facet: Facet, most: usize) -> Vec<Insight> {
         let before = sections.partition_point(|(start, _, _)| *start <= span.start);
         let section = before.checked_sub(1).and_then(|at| sections.get(at));
         let key = section.map_or("", |(_, _, key)| key);
-        if key.ends_with("references") {
+        if is_bibliography(key) {
             continue;
         }
         let points = points(facet, sentence, key);
         if points > 0 {
             found.push((points, span, section.map(|(_, title, _)| title)));
         }
+    }
+    if facet.is_scattered() && found.iter().any(|it| it.0 > BY_HEADING) {
+        found.retain(|it| it.0 > BY_HEADING);
     }
     found.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.start.cmp(&other.1.start)));
     found.truncate(most);
@@ -245,25 +270,44 @@ pub(crate) fn placeless(found: &mut Vec<Insight>, title: &str) {
     }
 }
 
+/// What a sentence counts that has no cue and stands where such things are said.
+const BY_HEADING: usize = 1;
+
 /// A sentence counts by its cues, and by standing where such things are said; both together count
-/// most.
+/// most. Without a number nothing is measured.
 fn points(facet: Facet, sentence: &str, section: &str) -> usize {
+    if facet == Facet::Metrics && !has_figure(sentence) {
+        return 0;
+    }
     let lower = sentence.to_lowercase();
-    let mut cues = facet
+    let cues = facet
         .cues()
         .iter()
         .filter(|it| has_words(&lower, it))
         .count();
-    if facet == Facet::Metrics && !sentence.chars().any(|it| it.is_ascii_digit()) {
-        cues = 0;
-    }
     let under = facet.headings().iter().any(|it| section.contains(it));
-    let measured = facet != Facet::Metrics || cues > 0;
-    cues * 2 + usize::from(under && measured) * if cues > 0 { 3 } else { 1 }
+    match (cues, under) {
+        (0, true) => BY_HEADING,
+        (cues, true) => cues * 2 + 3,
+        (cues, false) => cues * 2,
+    }
 }
 
-/// Whether the words stand in it as words: `ms` is not in `systems`. What begins or ends with no
-/// letter, and stems (`contribut`), may stand anywhere.
+/// Whether there is a number in it that is no citation: `[12]` measures nothing.
+fn has_figure(sentence: &str) -> bool {
+    let mut depth = 0_usize;
+    sentence.chars().any(|it| {
+        match it {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && it.is_ascii_digit()
+    })
+}
+
+/// Whether the words stand in it as words: `ms` is not in `systems`. A longer word may go on
+/// (`improve` in `improves`), a short one not; what begins with no letter may stand anywhere.
 fn has_words(text: &str, words: &str) -> bool {
     let letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let short = words.len() <= 6 && words.chars().all(char::is_alphanumeric);
@@ -285,4 +329,62 @@ fn section_starts(text: &Text) -> Vec<(usize, String, String)> {
         .map(of)
         .map(|(start, key, title)| (start, title, key))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::Outline;
+    use deliberate_extract::Heading;
+
+    /// A text of one page, with a heading for each line that begins with `#`.
+    fn text(page: &str) -> Text {
+        let mut headings = Vec::new();
+        let mut offset = 0;
+        for line in page.lines() {
+            if let Some(title) = line.strip_prefix('#') {
+                headings.push(Heading {
+                    level: 1,
+                    title: title.to_owned(),
+                    page: 1,
+                    offset,
+                });
+            }
+            offset += u32::try_from(line.chars().count()).unwrap() + 1;
+        }
+        Text {
+            outline: Outline {
+                headings,
+                ..Outline::default()
+            },
+            pages: vec![page.to_owned()],
+            version: 0,
+        }
+    }
+
+    fn found(page: &str, facet: Facet) -> Vec<String> {
+        let all = insights(&text(page), facet, 9);
+        all.into_iter().map(|it| it.text).collect()
+    }
+
+    #[test]
+    fn a_discussion_is_no_limitation_where_one_is_told() {
+        let told = "A limitation of this study is that all sites were drained.";
+        let page =
+            format!("#Discussion\n\nRadio is cheaper than it was ever before in mires. {told}");
+        assert_eq!(found(&page, Facet::Limitations), [told]);
+        let page = "#Discussion\n\nRadio is cheaper than it was ever before in mires.";
+        assert_eq!(found(page, Facet::Limitations).len(), 1, "better than none");
+    }
+
+    #[test]
+    fn figures_of_the_results_are_metrics_and_numbers_of_citations_are_none() {
+        let page = "#Results\n\nThe network found the front 41 hours earlier than others.\n\n\
+                    This agrees with what was told before in [12] and [14].\n\n\
+                    #References\n\n[1] A. Doe, The accuracy of 41 percent of all of the networks.";
+        assert_eq!(
+            found(page, Facet::Metrics),
+            ["The network found the front 41 hours earlier than others."]
+        );
+    }
 }

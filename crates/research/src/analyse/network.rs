@@ -1,5 +1,5 @@
-//! Who cites whom: what sources know of a work's citations, and what the collection's own
-//! bibliographies say, as one graph.
+//! Who cites whom: what sources know of a work's citations, as one graph. What the collection's own
+//! bibliographies say is not in it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -21,11 +21,11 @@ pub(super) struct Draft {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct Sentence {
     #[serde(rename = "sentence")]
-    #[schemars(length(max = 700))]
+    #[schemars(length(max = SENTENCE_CHARS))]
     pub(super) text: String,
     /// Ids of passages
     #[serde(default, deserialize_with = "ids")]
-    #[schemars(with = "Vec<String>", length(max = 8), inner(length(max = 8)))]
+    #[schemars(with = "Vec<String>", length(max = 8), inner(length(max = 40)))]
     pub(super) passages: Vec<String>,
     /// Words of one of them, letter by letter
     #[serde(default)]
@@ -33,28 +33,65 @@ pub(super) struct Sentence {
     pub(super) quote: Option<String>,
 }
 
-/// The most sentences that are checked.
+/// The most sentences that are checked; more are left out, which is told.
 const MOST: usize = 40;
 
-/// Ids as models write them: `p3`, `[p3]`, `3`.
+/// Characters of a sentence: what is longer was cut before it came here.
+const SENTENCE_CHARS: usize = 700;
+
+/// The most passages of one sentence.
+const MOST_CITED: usize = 8;
+
+/// Ids as models write them: `p3`, `[p3]`, `3`, `p3 and p4`.
 fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let written = Value::deserialize(deserializer)?;
-    let items = match written {
+    let items = match Value::deserialize(deserializer)? {
         Value::Array(items) => items,
         Value::Null => Vec::new(),
         one => vec![one],
     };
-    let digits = |it: &Value| -> Option<String> {
-        let text = match it {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let digits: String = text.chars().filter(char::is_ascii_digit).take(4).collect();
-        (!digits.is_empty()).then(|| format!("p{digits}"))
-    };
-    let mut all: Vec<String> = items.iter().filter_map(digits).take(8).collect();
-    all.dedup();
+    let mut all: Vec<String> = Vec::new();
+    for number in items.iter().take(100).flat_map(numbers) {
+        let id = format!("p{number}");
+        if all.len() < MOST_CITED && !all.contains(&id) {
+            all.push(id);
+        }
+    }
     Ok(all)
+}
+
+/// The numbers of an id: those behind a `p` if there are any, else all.
+fn numbers(id: &Value) -> Vec<u64> {
+    let text = match id {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => return vec![number],
+            // `3.0` is the third, and no second id.
+            None => number
+                .to_string()
+                .split('.')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        },
+        _ => return Vec::new(),
+    };
+    let (mut marked, mut plain) = (Vec::new(), Vec::new());
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|it: char| !it.is_ascii_digit());
+        let (digits, behind) = from.split_at(end.unwrap_or(from.len()));
+        if let Ok(number) = digits.parse() {
+            let found = if before.ends_with(['p', 'P']) {
+                &mut marked
+            } else {
+                &mut plain
+            };
+            found.push(number);
+        }
+        rest = behind;
+    }
+    if marked.is_empty() { plain } else { marked }
 }
 
 impl Draft {
@@ -64,16 +101,33 @@ impl Draft {
         for sentence in &self.sentences {
             let quote = sentence.quote.as_deref().map(str::trim);
             let mut quote = quote.filter(|it| !it.is_empty()).map(str::to_owned);
-            for text in verify::split(&sentence.text) {
+            let mut texts = verify::claims(&sentence.text);
+            if sentence.text.chars().count() >= SENTENCE_CHARS
+                && let Some(last) = texts.last_mut()
+            {
+                last.push('…');
+            }
+            for text in texts {
                 all.push(Claim {
                     text,
                     cited: sentence.passages.clone(),
                     quote: quote.take(),
                 });
             }
+            if all.len() > MOST {
+                break;
+            }
         }
         all.truncate(MOST);
         all
+    }
+
+    /// What whoever reads the answer should know of how it was read.
+    pub(super) fn note(&self) -> Option<String> {
+        let sentences = self.sentences.iter().take(MOST + 1);
+        let count: usize = sentences.map(|it| verify::claims(&it.text).len()).sum();
+        (count > MOST)
+            .then(|| format!("The answer is longer than {MOST} sentences; the rest is left out."))
     }
 }
 
@@ -83,6 +137,16 @@ const ANSWER: Kind = Kind {
     max_tokens: 2_500,
     temperature: 0.2,
 };
+
+/// What an ask for an answer says beside its passages, about, in tokens.
+const WORDS: u64 = 1_500;
+
+/// How much text of passages an ask for an answer may show if so many tokens are left.
+pub(super) fn room(tokens: u64) -> usize {
+    let left = tokens.saturating_sub(u64::from(ANSWER.max_tokens) + WORDS);
+    // Three bytes a token is less than English has, and more than some scripts.
+    usize::try_from(left.saturating_mul(3)).unwrap_or(usize::MAX)
+}
 
 /// Sentences of an answer.
 const SENTENCES: usize = 12;

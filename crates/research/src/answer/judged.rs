@@ -13,11 +13,21 @@ pub(super) struct Judged {
     pub(super) sentences: Vec<(Claim, Checked)>,
 }
 
+/// Does a check beside the runtime: many passages are some work.
+pub(super) async fn beside<T: Send + 'static>(
+    check: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(check).await.map_err(|error| {
+        tracing::error!(%error, "the check of an answer failed");
+        ToolError::Internal
+    })
+}
+
 impl Judged {
-    /// Checks claims against all passages, beside the runtime: many passages are some work.
+    /// Checks claims against all passages.
     pub(super) async fn of(claims: Vec<Claim>, pool: &Pool) -> Result<Self, ToolError> {
         let sources = pool.sources();
-        let work = tokio::task::spawn_blocking(move || {
+        beside(move || {
             let verifier = Verifier::new(&sources);
             let check = |claim: Claim| {
                 let checked = verifier.check(&claim);
@@ -26,11 +36,8 @@ impl Judged {
             Self {
                 sentences: claims.into_iter().map(check).collect(),
             }
-        });
-        work.await.map_err(|error| {
-            tracing::error!(%error, "the check of an answer failed");
-            ToolError::Internal
         })
+        .await
     }
 
     fn count(&self, verdict: Verdict) -> usize {

@@ -16,6 +16,7 @@ mod said;
 mod shelf;
 mod shown;
 pub mod verify;
+mod words;
 
 pub(crate) use agentic::{Asked as AgenticAsked, research};
 pub use agentic::{Assessment, Kind as QueryKind};

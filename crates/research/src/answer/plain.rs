@@ -77,11 +77,13 @@ pub(crate) async fn answer<R: Retrieves>(
         let problems = judged.problems();
         if let Some(again) = work.draft(call, "answer/again", &shown, &problems).await? {
             let again = Judged::of(again.claims(), &work.pool).await?;
-            if again.support() >= judged.support() {
+            let note = if again.support() >= judged.support() {
                 judged = again;
-            }
-            work.notes
-                .push("The first answer did not hold; this is the second.".to_owned());
+                "The first answer did not hold; this is the second."
+            } else {
+                "A second answer held no better; this is the first."
+            };
+            work.notes.push(note.to_owned());
         }
     }
     call.progress(95.0, Some(100.0), "checked");
@@ -147,7 +149,10 @@ impl<'a> Work<'a> {
     ) -> Result<Option<Draft>, ToolError> {
         let ask = draft::ask(key.to_owned(), self.question, passages, problems);
         match call.think::<Draft>(ask, None).await {
-            Ok(thinking) => Ok(Some(thinking.value)),
+            Ok(thinking) => {
+                self.notes.extend(thinking.value.note());
+                Ok(Some(thinking.value))
+            }
             Err(ToolError::Think(error)) if error != ThinkError::Pending => {
                 self.notes
                     .push(format!("No model could be asked: {error}."));

@@ -76,6 +76,17 @@ impl Pool {
         wanted: &[usize],
         text: impl Fn(usize, &FoundPassage) -> String,
     ) -> (String, Vec<usize>) {
+        self.shown_within(wanted, asks::ALL_CHARS, text)
+    }
+
+    /// The same in less room; the first is shown all the same.
+    pub(super) fn shown_within(
+        &self,
+        wanted: &[usize],
+        most: usize,
+        text: impl Fn(usize, &FoundPassage) -> String,
+    ) -> (String, Vec<usize>) {
+        let most = most.min(asks::ALL_CHARS);
         let mut out = String::new();
         let mut shown = Vec::new();
         for &at in wanted {
@@ -83,7 +94,7 @@ impl Pool {
                 continue;
             };
             let passage = asks::passage(&Self::id(at), found, &text(at, found));
-            if out.len() + passage.len() > asks::ALL_CHARS && !shown.is_empty() {
+            if out.len() + passage.len() > most && !shown.is_empty() {
                 break;
             }
             out.push_str(&passage);

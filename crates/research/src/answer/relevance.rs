@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     asks::{Kind, quiet, tagged},
     said, verify,
+    words::holds,
 };
 use crate::collect::fence::fenced;
 
@@ -233,12 +234,7 @@ fn words(question: &QuestionLike, article: &Article) -> Relevance {
         .iter()
         .map(|(it, weight)| it.unwrap_or(0.0) * weight)
         .sum();
-    let by = |author: &&String| {
-        article.authors.iter().any(|it| {
-            author.to_lowercase().contains(&it.family.to_lowercase()) && !it.family.is_empty()
-        })
-    };
-    let bonus = if question.authors.iter().any(|it| by(&it)) {
+    let bonus = if question.authors.iter().any(|it| is_by(article, it)) {
         0.1
     } else {
         0.0
@@ -262,6 +258,12 @@ fn words(question: &QuestionLike, article: &Article) -> Relevance {
         reasoning,
         by: By::Words,
     }
+}
+
+/// Whether a paper is by someone.
+fn is_by(article: &Article, author: &str) -> bool {
+    let authors = article.authors.iter().take(1_000);
+    authors.into_iter().any(|it| holds(author, &it.family))
 }
 
 fn points(word: &str, title: &HashSet<String>, text: &HashSet<String>) -> f64 {

@@ -33,6 +33,9 @@ const SCORE: Kind = Kind {
     temperature: 0.0,
 };
 
+/// More scores than there can be passages are not read.
+const MOST: usize = 240;
+
 /// How much of a passage is judged, in characters.
 const JUDGED_CHARS: usize = 1_200;
 
@@ -64,6 +67,7 @@ impl Scores {
         let found = self
             .scores
             .iter()
+            .take(MOST)
             .find(|it| number(&it.passage) == Some(wanted));
         let score = found.map(|it| it.score / 100.0)?;
         score.is_finite().then(|| score.clamp(0.0, 1.0))

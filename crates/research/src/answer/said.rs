@@ -17,14 +17,22 @@ const QUOTE_CHARS: usize = 240;
 /// How many passages are shown where there is no answer.
 const MOST_PASSAGES: usize = 8;
 
-/// Text of others in one line: no breaks, nothing that can't be seen.
+/// Text of others in one line: no breaks, nothing that can't be seen, no links.
 pub(super) fn inline(text: &str) -> String {
-    let words: Vec<String> = text
-        .split(|it: char| it.is_whitespace() || it.is_control())
+    // What turns the direction would make a text look like another.
+    let turns = |it: char| {
+        matches!(
+            it,
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+    };
+    let words: Vec<&str> = text
+        .split(|it: char| it.is_whitespace() || it.is_control() || turns(it))
         .filter(|it| !it.is_empty())
-        .map(str::to_owned)
         .collect();
-    quiet(&words.join(" "))
+    // Links and pictures would be followed by whoever shows it.
+    let line = quiet(&words.join(" "));
+    line.replace("](", "] (").replace("][", "] [")
 }
 
 /// `Smith`, `Smith & Jones`, `Smith et al.`

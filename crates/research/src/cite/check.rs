@@ -1,7 +1,7 @@
 //! Whether a citation is what it says: the work exists, is called so, is by them, of that year, and
 //! still stands. Sources that could not be asked make it unknown, never wrong.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use deliberate_citations::{
     Missing, missing,
@@ -12,6 +12,7 @@ use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::taken_back::without_mark;
 use crate::{
     Lab,
     collect::enrich::look_up,
@@ -35,8 +36,8 @@ pub struct Checked {
     pub differences: Vec<Difference>,
     /// Corrections, retractions.
     pub notices: Vec<Notice>,
-    /// Whether it was retracted or withdrawn.
-    pub retracted: bool,
+    /// Whether it was retracted or withdrawn; absent unless all who could know it were asked.
+    pub retracted: Option<bool>,
     /// What a whole citation of it would need.
     pub missing: Vec<Missing>,
     /// Why it is not verified, and what could not be asked.
@@ -67,7 +68,7 @@ impl CitationStatus {
             Self::Differs => "exists, but differs",
             Self::WrongIdentifier => "its identifier is another work's",
             Self::NotFound => "not found",
-            Self::Unknown => "unknown: sources could not be asked",
+            Self::Unknown => "unknown: not every source could be asked",
         }
     }
 }
@@ -95,22 +96,37 @@ pub async fn check(lab: &Lab, given: &Article) -> Checked {
         likeness: 0.0,
         differences: Vec::new(),
         notices: Vec::new(),
-        retracted: given.retracted == Some(true),
+        retracted: None,
         missing: missing(given),
         reasons: Vec::new(),
     };
-    let ids = ids_of(given);
-    match by_id(lab, &ids, &mut checked).await {
-        Some(found) => compare(&mut checked, given, found),
-        None => by_title(lab, given, &ids, &mut checked).await,
+    let named = by_ids(lab, given, &mut checked).await;
+    match named.found.clone() {
+        Some((id, found)) => compare(&mut checked, given, found, &id, &named),
+        None => by_title(lab, given, &named, &mut checked).await,
     }
-    if checked.status == CitationStatus::WrongIdentifier {
-        the_right_one(lab, given, &mut checked).await;
-    }
-    if let Some(found) = checked.found.clone() {
+    let is_meant = match checked.status {
+        CitationStatus::WrongIdentifier => the_right_one(lab, given, &mut checked).await,
+        _ => true,
+    };
+    // What became of another work says nothing of this one.
+    if let Some(found) = checked.found.clone().filter(|_| is_meant) {
         note_fate(lab, &found, &mut checked).await;
     }
+    if given.retracted == Some(true) {
+        checked.retracted = given.retracted;
+    }
+    say_once(&mut checked.reasons);
     checked
+}
+
+/// A source that is asked for several things and can't answer is told of once.
+fn say_once(reasons: &mut Vec<String>) {
+    let mut told = BTreeSet::new();
+    reasons.retain(|reason| {
+        let first = reason.split([' ', ':']).next().unwrap_or("");
+        !KNOWING.contains(&first) || told.insert(first.to_owned())
+    });
 }
 
 /// Without its abstract, which says nothing of whether it is cited rightly.
@@ -140,67 +156,104 @@ fn knowing(lab: &Lab) -> Vec<Arc<dyn Source>> {
         .collect()
 }
 
-/// The work of one of these ids, as those say who know such ids.
-async fn by_id(lab: &Lab, ids: &[PaperId], checked: &mut Checked) -> Option<Article> {
-    for id in ids {
-        let answer = look_up(lab, id).await;
-        checked.reasons.extend(answer.notes);
-        if answer.article.is_some() {
-            return answer.article;
-        }
-    }
-    None
+/// What the ids of a citation lead to.
+#[derive(Default)]
+struct Named {
+    /// The work, and the id that led to it.
+    found: Option<(PaperId, Article)>,
+    /// Ids that were tried before, and that nobody who answered knows.
+    unconfirmed: Vec<PaperId>,
+    /// Whether somebody could not be asked for those.
+    in_doubt: bool,
 }
 
-/// What publishers write before the title of a work that was taken back.
-const TAKEN_BACK: &[&str] = &[
-    "retracted article:",
-    "article retracted:",
-    "retracted:",
-    "retracted -",
-    "[retracted]",
-    "withdrawn:",
-];
+/// The work of one of its ids, as those say who know such ids.
+async fn by_ids(lab: &Lab, given: &Article, checked: &mut Checked) -> Named {
+    let mut named = Named::default();
+    for id in ids_of(given) {
+        let answer = look_up(lab, &id).await;
+        let failed = !answer.notes.is_empty();
+        checked.reasons.extend(answer.notes);
+        if let Some(article) = answer.article {
+            named.found = Some((id, article));
+            break;
+        }
+        named.in_doubt |= failed;
+        named.unconfirmed.push(id);
+    }
+    named
+}
 
-/// The work without such words, and whether it had them.
-fn without_mark(mut found: Article) -> (Article, bool) {
-    let title = found.title.trim();
-    let mark = TAKEN_BACK.iter().find_map(|mark| {
-        let start = title.get(..mark.len())?;
-        start.eq_ignore_ascii_case(mark).then_some(mark.len())
-    });
-    let Some(rest) = mark.and_then(|it| title.get(it..)) else {
-        return (found, false);
+impl Named {
+    /// What to make of a work that is found: what is said of it must be so, and its ids must be its
+    /// own.
+    fn settle(
+        &self,
+        work: &Article,
+        differs: &[Difference],
+        checked: &mut Checked,
+    ) -> CitationStatus {
+        let unconfirmed = self.unconfirmed.iter().find(|id| !is_named(work, id));
+        if let Some(id) = unconfirmed {
+            let why = format!("no source that answered knows {}", said(id));
+            checked.reasons.insert(0, why);
+        }
+        match unconfirmed {
+            _ if !differs.is_empty() => CitationStatus::Differs,
+            None => CitationStatus::Verified,
+            Some(_) if self.in_doubt => CitationStatus::Unknown,
+            Some(_) => CitationStatus::Differs,
+        }
+    }
+}
+
+/// Whether an id is one of the work's.
+fn is_named(work: &Article, id: &PaperId) -> bool {
+    let arxivs = match id {
+        PaperId::Doi(doi) => doi.arxiv_id(),
+        _ => None,
     };
-    found.title = rest.trim().to_owned();
-    (found, true)
+    ids_of(work).contains(id) || arxivs.is_some() && arxivs == work.arxiv_id
 }
 
 /// The found work of the given id against what is said of it.
-fn compare(checked: &mut Checked, given: &Article, found: Article) {
-    let (found, taken_back) = without_mark(found);
-    let given = without_mark(given.clone()).0;
-    let like = likeness(&given, &found);
+fn compare(checked: &mut Checked, given: &Article, found: Article, by: &PaperId, named: &Named) {
+    let found = without_mark(found);
+    let given = without_mark(given.clone());
+    let mut like = likeness(&given, &found);
+    like.differs
+        .retain(|it| !leads_here(&given, &found, by, it));
     let nameless = given.title.trim().is_empty();
     checked.status = if !nameless && like.title < SAME_TITLE {
         checked
             .reasons
             .insert(0, format!("the identifier leads to {:?}", found.title));
         CitationStatus::WrongIdentifier
-    } else if like.differs.is_empty() {
-        CitationStatus::Verified
     } else {
-        CitationStatus::Differs
+        named.settle(&found, &like.differs, checked)
     };
     if nameless {
         // Nobody said more than what it is called, so nothing that was said is missing.
         checked.missing = missing(&found);
     }
-    checked.retracted |= taken_back;
     let alone = nameless && checked.status == CitationStatus::Verified;
     checked.likeness = if alone { 1.0 } else { like.score };
     checked.differences = like.differs;
     checked.found = Some(brief(found));
+}
+
+/// Whether it is an id that led to the work though the work's record prefers another: a preprint's
+/// or an earlier one.
+fn leads_here(given: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
+    match it.field.as_str() {
+        "doi" => given
+            .doi
+            .clone()
+            .map(PaperId::Doi)
+            .is_some_and(|doi| doi == *by || is_named(found, &doi)),
+        "arxiv_id" => matches!(by, PaperId::Arxiv(_)),
+        _ => false,
+    }
 }
 
 /// Titles less alike than this are those of two works.
@@ -208,7 +261,7 @@ const SAME_TITLE: f32 = 0.8;
 
 /// Works of that title, and which of them it is.
 async fn titled(lab: &Lab, given: &Article, checked: &mut Checked) -> (Option<Article>, Decision) {
-    let given = without_mark(given.clone()).0;
+    let given = without_mark(given.clone());
     let query = PaperQuery {
         words: cut_to_chars(&given.title, LONGEST_TITLE),
         limit: CANDIDATES,
@@ -218,16 +271,9 @@ async fn titled(lab: &Lab, given: &Article, checked: &mut Checked) -> (Option<Ar
     let found = search(&knowing(lab), &query, &SearchOptions::of(CANDIDATES)).await;
     let problems = found.reports.iter().filter_map(SourceReport::problem);
     checked.reasons.extend(problems);
-    let candidates = found.papers.into_iter().map(|it| without_mark(it.article));
+    let candidates = found.papers.into_iter();
     let candidates: Vec<Article> = candidates
-        .map(|(article, taken_back)| Article {
-            retracted: if taken_back {
-                Some(true)
-            } else {
-                article.retracted
-            },
-            ..brief(article)
-        })
+        .map(|it| brief(without_mark(it.article)))
         .collect();
     let decision = decide(&given, &candidates);
     let best = decision.best.and_then(|at| candidates.get(at)).cloned();
@@ -238,22 +284,22 @@ fn is_it(decision: &Decision) -> bool {
     matches!(decision.verdict, Verdict::Same | Verdict::Probably)
 }
 
-/// The work that is meant by a citation whose identifier is another's, if it is found.
-async fn the_right_one(lab: &Lab, given: &Article, checked: &mut Checked) {
+/// Finds the work that is meant by a citation whose identifier is another's; whether it did.
+async fn the_right_one(lab: &Lab, given: &Article, checked: &mut Checked) -> bool {
     let (best, decision) = titled(lab, given, checked).await;
-    if let Some(best) = best.filter(|_| is_it(&decision)) {
-        checked.likeness = decision.likeness.score;
-        checked.differences = decision.likeness.differs;
-        checked.found = Some(best);
-    }
+    let Some(best) = best.filter(|_| is_it(&decision)) else {
+        return false;
+    };
+    checked.likeness = decision.likeness.score;
+    checked.differences = decision.likeness.differs;
+    checked.found = Some(best);
+    true
 }
 
 /// The work of that title, where no id led to one.
-async fn by_title(lab: &Lab, given: &Article, ids: &[PaperId], checked: &mut Checked) {
-    // Whoever could not be asked might know the id.
-    let ids_asked = checked.reasons.is_empty();
+async fn by_title(lab: &Lab, given: &Article, named: &Named, checked: &mut Checked) {
     if given.title.trim().is_empty() {
-        if ids_asked {
+        if !named.in_doubt {
             checked.status = CitationStatus::NotFound;
             checked
                 .reasons
@@ -274,20 +320,7 @@ async fn by_title(lab: &Lab, given: &Article, ids: &[PaperId], checked: &mut Che
             .insert(0, format!("the nearest work is {:?}", best.title));
         return;
     }
-    let has = ids_of(&best);
-    let unconfirmed = ids
-        .first()
-        .filter(|_| !ids.iter().any(|id| has.contains(id)));
-    checked.status = match unconfirmed {
-        _ if !decision.likeness.differs.is_empty() => CitationStatus::Differs,
-        None => CitationStatus::Verified,
-        Some(_) if ids_asked => CitationStatus::Differs,
-        Some(_) => CitationStatus::Unknown,
-    };
-    if let Some(id) = unconfirmed {
-        let why = format!("no source that answered knows {}", said(id));
-        checked.reasons.insert(0, why);
-    }
+    checked.status = named.settle(&best, &decision.likeness.differs, checked);
     checked.differences = decision.likeness.differs;
     checked.found = Some(best);
 }
@@ -314,25 +347,33 @@ fn said(id: &PaperId) -> String {
 
 /// What became of the work. Sources know different retractions, so all are asked.
 async fn note_fate(lab: &Lab, found: &Article, checked: &mut Checked) {
-    let ids = ids_of(found);
-    let Some(id) = ids.first() else {
-        checked.retracted |= found.retracted == Some(true);
-        return;
-    };
-    let sources = knowing(lab);
-    let asked = sources
-        .iter()
-        .map(|source| async move { (source.about().title, source.notices(id).await) });
-    for (name, answer) in join_all(asked).await {
-        match answer {
-            Ok(Some(notices)) => checked.notices.extend(notices),
-            Ok(None) | Err(WebError::NotThere { .. }) => {}
-            Err(error) => checked
-                .reasons
-                .push(format!("retractions by {name}: {error}")),
+    let mut retracted = found.retracted;
+    let mut all_asked = true;
+    if let Some(id) = ids_of(found).first() {
+        let sources = knowing(lab);
+        let asked = sources
+            .iter()
+            .map(|source| async move { (source.about().title, source.notices(id).await) });
+        for (name, answer) in join_all(asked).await {
+            match answer {
+                Ok(Some(notices)) => {
+                    retracted.get_or_insert(false);
+                    checked.notices.extend(notices);
+                }
+                Ok(None) | Err(WebError::NotThere { .. }) => {}
+                Err(error) => {
+                    all_asked = false;
+                    let why = format!("retractions by {name}: {error}");
+                    checked.reasons.push(why);
+                }
+            }
         }
     }
     let taken_back =
         |it: &Notice| matches!(it.kind, NoticeKind::Retraction | NoticeKind::Withdrawal);
-    checked.retracted |= found.retracted == Some(true) || checked.notices.iter().any(taken_back);
+    if checked.notices.iter().any(taken_back) {
+        retracted = Some(true);
+    }
+    // Who could not be asked may know of one.
+    checked.retracted = retracted.filter(|it| *it || all_asked);
 }

@@ -10,14 +10,17 @@ use crate::{
 };
 
 /// What was chosen.
+#[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) articles: Vec<Kept>,
     /// What was named and is not there, each with why.
     pub(crate) not_found: Vec<String>,
+    /// How many of all come behind those.
+    pub(crate) left_out: usize,
 }
 
-/// Those that are named; without names those that a search finds, the best first; without either
-/// all, by their titles.
+/// Those that are named; without names those that a search finds, the best first, at most so many;
+/// without either all, by their titles, at most so many.
 pub(crate) async fn choose(
     lab: &Lab,
     call: &Call,
@@ -26,11 +29,8 @@ pub(crate) async fn choose(
     most: usize,
 ) -> Result<Chosen, ToolError> {
     let library = Library(call.store());
-    let mut chosen = Chosen {
-        articles: Vec::new(),
-        not_found: Vec::new(),
-    };
-    for name in named.iter().take(most) {
+    let mut chosen = Chosen::default();
+    for name in named {
         match library.find(name).await {
             Ok(found) => chosen.add(found.kept),
             Err(ToolError::Told { message, .. }) => chosen.not_found.push(message),
@@ -56,6 +56,15 @@ pub(crate) async fn choose(
         }
         return Ok(chosen);
     }
+    choose_all(library, 0, most).await
+}
+
+/// All that there are but the first so many, by their titles, at most so many.
+pub(crate) async fn choose_all(
+    library: Library<'_>,
+    skipped: usize,
+    most: usize,
+) -> Result<Chosen, ToolError> {
     let filter = ItemFilter {
         order: ItemOrder::Key {
             name: "title".to_owned(),
@@ -63,10 +72,26 @@ pub(crate) async fn choose(
         },
         ..ItemFilter::of(ARTICLE)
     };
-    let limit = u32::try_from(most).unwrap_or(Page::MOST);
-    for version in library.list(&filter, Page::first(limit)).await? {
-        chosen.add(version.kept);
+    let mut chosen = Chosen::default();
+    loop {
+        let wanted = most.saturating_sub(chosen.articles.len());
+        let page = Page {
+            offset: u32::try_from(skipped + chosen.articles.len()).unwrap_or(u32::MAX),
+            limit: u32::try_from(wanted).unwrap_or(Page::MOST).min(Page::MOST),
+        };
+        let some = match wanted {
+            0 => Vec::new(),
+            _ => library.list(&filter, page).await?,
+        };
+        let last = some.len() < usize::try_from(page.limit).unwrap_or(usize::MAX);
+        chosen.articles.extend(some.into_iter().map(|it| it.kept));
+        if last || wanted == 0 {
+            break;
+        }
     }
+    let all = library.0.count_items(&ItemFilter::of(ARTICLE)).await?;
+    let all = usize::try_from(all).unwrap_or(usize::MAX);
+    chosen.left_out = all.saturating_sub(skipped + chosen.articles.len());
     Ok(chosen)
 }
 

@@ -3,6 +3,9 @@
 
 mod check;
 mod choose;
+mod duplicates;
+mod taken_back;
 
 pub use check::{Checked, CitationStatus, check};
-pub(crate) use choose::{Chosen, choose};
+pub(crate) use choose::{Chosen, choose, choose_all};
+pub(crate) use duplicates::duplicates;

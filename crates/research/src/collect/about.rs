@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use deliberate_core::{Article, ArxivId, Author, Doi, WorkKind, cut_to_chars};
-use deliberate_extract::{Document, Meta};
+use deliberate_extract::Meta;
 
 use super::{
     Category, Text,
@@ -17,13 +17,15 @@ const ABSTRACT_CHARS: usize = 5_000;
 const MOST_AUTHORS: usize = 100;
 const NAME_CHARS: usize = 100;
 
+/// A document's own title is looked for this far from its beginning, in characters.
+const BEGINNING: usize = 20_000;
+
 /// The share of a title's words that must stand in the beginning of a document for the record of
 /// that title to be its own.
 const OWN_TITLE: f64 = 0.6;
 
-/// The record of a document; `name` is the file's, without its ending.
-pub(crate) fn article_of(document: &Document, name: &str, category: Category) -> Article {
-    let meta = &document.meta;
+/// The record of a document that says this of itself; `name` is the file's, without its ending.
+pub(crate) fn article_of(meta: &Meta, name: &str, category: Category) -> Article {
     let title = meta
         .title
         .as_deref()
@@ -82,13 +84,11 @@ fn after_the_word(page: &str) -> Option<&str> {
 /// Whether a record is this document's own: most of its title's words stand at the beginning. An id
 /// on the first page may be another paper's.
 pub(crate) fn is_own(record: &Article, text: &Text) -> bool {
-    let beginning: String = text
-        .pages
-        .iter()
-        .take(2)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n");
+    let pages = text.pages.iter().take(2);
+    let beginning: String = pages
+        .flat_map(|page| page.chars().chain(['\n']))
+        .take(BEGINNING)
+        .collect();
     let there = title_key(&beginning);
     let there: BTreeSet<&str> = there.split(' ').collect();
     let title = title_key(&record.title);

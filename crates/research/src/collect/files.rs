@@ -1,28 +1,92 @@
 //! Which files may be read, and which folder may be written to. A path is hostile: it is followed
-//! to where it really leads before it is judged.
+//! to where it really leads before it is judged, and what was judged is opened once.
 
 use std::{
     fmt::Write as _,
-    io::Read as _,
+    fs::File,
+    io::{Read as _, Seek as _},
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use deliberate_core::cut_to_chars;
+use deliberate_extract::OpenFile;
 use deliberate_toolkit::{Issue, ToolError};
 use sha2::{Digest as _, Sha256};
 
+use super::opened::open_below;
 use crate::Options;
 
 /// The longest path.
 const PATH_BYTES: usize = 4_096;
 
-/// A file that may be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A file that may be read, open since that was found out: nobody can put another in its place.
+#[derive(Debug, Clone)]
 pub(crate) struct SafeFile {
     /// Where it really is.
     pub(crate) path: PathBuf,
     /// How large it is.
     pub(crate) bytes: u64,
+    file: Arc<File>,
+}
+
+impl SafeFile {
+    /// The file at a path below the folder of papers that this program chose itself.
+    pub(crate) async fn of_papers(path: PathBuf) -> Result<Self, ToolError> {
+        blocking(move || {
+            let (folder, name) = (path.parent(), path.file_name());
+            let (folder, name) = folder.zip(name).ok_or(ToolError::Internal)?;
+            let file =
+                open_below(folder, Path::new(name)).map_err(|error| failed(&path, &error))?;
+            Self::of(path, file)
+        })
+        .await
+    }
+
+    fn of(path: PathBuf, file: File) -> Result<Self, ToolError> {
+        let about = file.metadata().map_err(|error| failed(&path, &error))?;
+        if !about.is_file() {
+            let what = if about.is_dir() {
+                "a folder"
+            } else {
+                "no plain file"
+            };
+            return Err(refused(format!("{} is {what}", shown(&path))));
+        }
+        Ok(Self {
+            bytes: about.len(),
+            path,
+            file: Arc::new(file),
+        })
+    }
+
+    /// The file as the reader takes it, from its start.
+    pub(crate) fn open(&self) -> Result<OpenFile, ToolError> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let file = self.file.try_clone();
+        let file = file.map_err(|error| failed(&self.path, &error))?;
+        OpenFile::new(file, &name).map_err(|error| super::ingest::unreadable(&error))
+    }
+
+    /// Its first bytes, so many at the most.
+    pub(crate) async fn head(&self, most: u64) -> Result<Vec<u8>, ToolError> {
+        let it = self.clone();
+        blocking(move || {
+            let mut head = Vec::new();
+            it.read(most, &mut head)?;
+            Ok(head)
+        })
+        .await
+    }
+
+    fn read(&self, most: u64, to: &mut impl std::io::Write) -> Result<(), ToolError> {
+        let mut file = self.file.as_ref();
+        let read = file
+            .rewind()
+            .and_then(|()| std::io::copy(&mut file.take(most), to));
+        read.map_err(|error| failed(&self.path, &error))?;
+        Ok(())
+    }
 }
 
 /// The file of that path, if it may be read. A path that does not begin at the root begins in the
@@ -35,31 +99,21 @@ pub(crate) async fn readable_file(
     let (path, most) = (checked(field, given)?, options.file_bytes);
     let places = Places::of(options);
     blocking(move || {
-        let path = places.real(&path)?;
-        let about = std::fs::metadata(&path).map_err(|error| failed(&path, &error))?;
-        if !about.is_file() {
-            let what = if about.is_dir() {
-                "a folder"
-            } else {
-                "no plain file"
-            };
-            return Err(refused(format!("{} is {what}", shown(&path))));
-        }
-        if about.len() > most {
+        let real = places.real(&path)?;
+        let file = real.open().map_err(|error| failed(&real.path(), &error))?;
+        let file = SafeFile::of(real.path(), file)?;
+        if file.bytes > most {
             return Err(ToolError::Told {
                 code: "TooLarge".to_owned(),
                 message: format!(
                     "{} has {} bytes; {most} are the most that is read",
-                    shown(&path),
-                    about.len()
+                    shown(&file.path),
+                    file.bytes
                 ),
                 hint: Some("Raise the limit in the settings, or split the file.".to_owned()),
             });
         }
-        Ok(SafeFile {
-            bytes: about.len(),
-            path,
-        })
+        Ok(file)
     })
     .await
 }
@@ -73,7 +127,7 @@ pub(crate) async fn readable_folder(
     let path = checked(field, given)?;
     let places = Places::of(options);
     blocking(move || {
-        let path = places.real(&path)?;
+        let path = places.real(&path)?.path();
         if path.is_dir() {
             return Ok(path);
         }
@@ -192,12 +246,11 @@ fn in_hex(bytes: &[u8]) -> String {
 
 /// The SHA-256 of a file, in hex.
 pub(crate) async fn sha256_of(file: &SafeFile) -> Result<String, ToolError> {
-    let (path, most) = (file.path.clone(), file.bytes);
+    let file = file.clone();
     blocking(move || {
-        let open = std::fs::File::open(&path).map_err(|error| failed(&path, &error))?;
         let mut hash = Sha256::new();
         // It may grow while it is read.
-        std::io::copy(&mut open.take(most), &mut hash).map_err(|error| failed(&path, &error))?;
+        file.read(file.bytes, &mut hash)?;
         Ok(in_hex(&hash.finalize()))
     })
     .await
@@ -207,6 +260,25 @@ pub(crate) async fn sha256_of(file: &SafeFile) -> Result<String, ToolError> {
 struct Places {
     papers: PathBuf,
     all: Vec<PathBuf>,
+}
+
+/// Where a path really leads: a folder that may be read from, and the way from there.
+struct Real {
+    root: PathBuf,
+    below: PathBuf,
+}
+
+impl Real {
+    fn path(&self) -> PathBuf {
+        if self.below.as_os_str().is_empty() {
+            return self.root.clone();
+        }
+        self.root.join(&self.below)
+    }
+
+    fn open(&self) -> std::io::Result<File> {
+        open_below(&self.root, &self.below)
+    }
 }
 
 impl Places {
@@ -220,7 +292,7 @@ impl Places {
     }
 
     /// Where a path really leads, if that is within one of the folders and not hidden.
-    fn real(&self, given: &Path) -> Result<PathBuf, ToolError> {
+    fn real(&self, given: &Path) -> Result<Real, ToolError> {
         let path = self.papers.join(given);
         let Ok(real) = path.canonicalize() else {
             // Who asks for what is elsewhere does not learn whether it is there.
@@ -236,16 +308,15 @@ impl Places {
             return Err(self.outside(given));
         };
         let roots = self.all.iter().filter_map(|root| root.canonicalize().ok());
-        let mut below = roots.filter_map(|root| real.strip_prefix(root).ok().map(Path::to_owned));
-        let open = below.any(|below| {
-            let hidden = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with('.');
-            !below.components().any(hidden)
+        let mut places = roots.filter_map(|root| {
+            let below = real.strip_prefix(&root).ok()?.to_owned();
+            Some(Real { root, below })
         });
-        if open {
-            Ok(real)
-        } else {
-            Err(self.outside(given))
-        }
+        let open = places.find(|it| {
+            let hidden = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with('.');
+            !it.below.components().any(hidden)
+        });
+        open.ok_or_else(|| self.outside(given))
     }
 
     fn outside(&self, given: &Path) -> ToolError {

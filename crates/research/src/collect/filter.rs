@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use deliberate_core::{Author, PartialDate};
 use deliberate_index::Filter;
-use deliberate_store::{ItemFilter, KeyMatch, Page};
+use deliberate_store::{ItemFilter, Page};
 use deliberate_toolkit::{Issue, ToolError};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 };
 
 /// The most names of journals that one may stand for.
-const MOST_VENUES: u32 = 200;
+const MOST_VENUES: usize = 500;
 
 impl ArticleFilter {
     /// As the index understands it.
@@ -138,18 +138,32 @@ async fn by_venue(venue: &str, library: Library<'_>) -> Result<Filter, ToolError
     if library.0.count_items(&exact).await? > 0 {
         return Ok(word("venue", &key));
     }
-    let mut holds = ItemFilter::of(ARTICLE);
-    holds.keys.push(KeyMatch::Holds {
-        name: "venue".to_owned(),
-        text: key.clone(),
-    });
-    let found = library.list(&holds, Page::first(MOST_VENUES)).await?;
-    let names: BTreeSet<String> = found
-        .iter()
-        .filter_map(|it| it.kept.article.venue.as_deref())
-        .map(title_key)
-        .collect();
-    Ok(any_word("venue", names.into_iter().collect()))
+    let names = venues_that_hold(&key, library).await?;
+    if names.len() > MOST_VENUES {
+        let rule = format!("fits more than {MOST_VENUES} journals; give more of its name");
+        let issue = Issue::new("journal", rule).given(&venue.into());
+        return Err(ToolError::Invalid(vec![issue]));
+    }
+    Ok(any_word("venue", names))
+}
+
+/// The names of all journals that hold this.
+async fn venues_that_hold(key: &str, library: Library<'_>) -> Result<Vec<String>, ToolError> {
+    let mut names = Vec::new();
+    let mut page = Page::first(Page::MOST);
+    loop {
+        let some = library.0.item_values(ARTICLE, "venue", page).await?;
+        let last = some.len() < Page::MOST as usize;
+        let fitting = some
+            .into_iter()
+            .map(|it| it.0)
+            .filter(|it| it.contains(key));
+        names.extend(fitting);
+        if last || names.len() > MOST_VENUES {
+            return Ok(names);
+        }
+        page.offset = page.offset.saturating_add(Page::MOST);
+    }
 }
 
 /// A date of an argument.

@@ -1,18 +1,16 @@
 //! Search in the collection: brings the index in step if that is quick, asks it, and puts to each
 //! passage the article and the place it is from, as the store has them now.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use deliberate_index::{Filter, Fusion, Hit, Hits, Index, IndexError, Query, SearchMode};
+use deliberate_store::ItemFilter;
 use deliberate_toolkit::{Call, Issue, ToolError};
 
 use super::{
-    ArticleFilter, Category, FoundPassage, Kept, Library, Retrieval, Retrieved, Scope,
+    ARTICLE, ArticleFilter, Category, FoundPassage, Kept, Library, Retrieval, Retrieved, Scope,
     filter::{among, in_collection, of_category},
-    found::Source,
+    found::{Taken, Taking},
     groups::{self, CustomIndex, KnowledgeCollection},
     keeper::{KeepError, PATIENCE},
     kinds::kind_named,
@@ -28,6 +26,9 @@ const SEARCH_TIME: Duration = Duration::from_secs(12);
 
 /// How many more are asked for where some will be left out again.
 const SPARE: usize = 4;
+
+/// How often is asked for one search at the most.
+const MOST_ROUNDS: usize = 4;
 
 /// How like a topic an article must be, by meaning, to be in a custom index without any of its
 /// words.
@@ -66,11 +67,11 @@ impl Lab {
             reranker: self.reranker().filter(|_| wanted.rerank).cloned(),
             ..Query::default()
         };
-        let hits = self.ask_index(&query).await?;
-        notes.extend(hits.notes.iter().cloned());
-        let mode = hits.mode;
-        notes.extend(by_meaning_alone(wanted.mode, &hits));
-        let mut passages = self.found(hits, k, wanted.per_article, &mut notes).await?;
+        let taking = Taking {
+            k,
+            per_article: wanted.per_article,
+        };
+        let (mut passages, mode) = self.found(query, taking, &mut notes).await?;
         if wanted.rerank && matches!(self.options().retrieval.rerank, Rerank::Model) {
             passages = rerank::by_model(call, &wanted.question, passages, &mut notes).await?;
         }
@@ -88,8 +89,8 @@ impl Lab {
         kept: &Kept,
         k: usize,
         filter: &ArticleFilter,
-    ) -> Result<Vec<(Kept, f32)>, ToolError> {
-        self.catch_up().await;
+    ) -> Result<(Vec<(Kept, f32)>, Vec<String>), ToolError> {
+        let mut notes = self.catch_up().await;
         let mut filter = filter.clone();
         filter.not_ids.push(kept.id.clone());
         let filter = filter.as_index_filter(Library(call.store())).await?;
@@ -101,6 +102,7 @@ impl Lab {
         let k = k.clamp(1, MOST_PASSAGES);
         let hits = index.nearest(&texts, &filter, (k * SPARE * 2).min(1_000));
         let hits = hits.await.map_err(told)?;
+        notes.extend(hits.notes);
         let mut best = Vec::<(String, f32)>::new();
         for hit in hits.hits {
             if best.iter().all(|(id, _)| *id != hit.document) {
@@ -112,7 +114,7 @@ impl Lab {
             let version = Library(call.store()).get(&id).await?;
             found.extend(version.map(|it| (it.kept, score)));
         }
-        Ok(found)
+        Ok((found, notes))
     }
 
     /// Brings the index in step, if that is quick; what to say if it is not.
@@ -129,12 +131,7 @@ impl Lab {
                     far.unwrap_or_default()
                 )
             }
-            Err(error) => {
-                if let KeepError::Index(IndexError::Damaged { reason }) = &error {
-                    keeper.give_up(reason).await;
-                }
-                format!("The index is not in step with the collection: {error}.")
-            }
+            Err(error) => format!("The index is not in step with the collection: {error}."),
         };
         vec![note]
     }
@@ -150,12 +147,19 @@ impl Lab {
             Err(IndexError::Damaged { reason }) => {
                 drop(index);
                 keeper.give_up(&reason).await;
-                keeper.catch_up(PATIENCE).await.map_err(|it| match it {
+                let whole = keeper.catch_up(PATIENCE).await.map_err(|it| match it {
                     KeepError::Index(error) => told(error),
                     KeepError::Store(error) => error,
                 })?;
                 let index = keeper.index().await.map_err(told)?;
-                index.search(query).await.map_err(told)
+                let mut hits = index.search(query).await.map_err(told)?;
+                if !whole {
+                    hits.notes.push(
+                        "the index was damaged and is being made again: search again in a moment"
+                            .to_owned(),
+                    );
+                }
+                Ok(hits)
             }
             answered => answered.map_err(told),
         }
@@ -250,41 +254,41 @@ impl Lab {
         Ok(ids)
     }
 
-    /// What was found, with its articles and places.
+    /// What is found, with its articles and places, and by what. A long article may hold all of the
+    /// best passages: those that are behind it are asked for again without it.
     async fn found(
         &self,
-        hits: Hits,
-        k: usize,
-        per_article: Option<usize>,
+        mut query: Query,
+        taking: Taking,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<FoundPassage>, ToolError> {
-        let library = Library(self.store());
-        let mut seen = BTreeMap::<String, Source>::new();
-        let mut found = Vec::new();
-        let mut stale = false;
-        for hit in hits.hits {
-            if found.len() >= k {
+    ) -> Result<(Vec<FoundPassage>, SearchMode), ToolError> {
+        let wanted = query.filter.clone();
+        let mut taken = Taken::default();
+        let mut mode = query.mode;
+        for round in 0..MOST_ROUNDS {
+            let hits = self.ask_index(&query).await?;
+            if round == 0 {
+                mode = hits.mode;
+                notes.extend(hits.notes.iter().cloned());
+                notes.extend(by_meaning_alone(query.mode, &hits));
+            }
+            let is_all = hits.hits.len() < query.k;
+            taken.take(hits, taking, Library(self.store())).await?;
+            let exhausted = taken.exhausted(taking);
+            if is_all || taken.found.len() >= taking.k || exhausted.is_empty() {
                 break;
             }
-            if !seen.contains_key(&hit.document) {
-                let source = Source::read(&hit.document, library).await?;
-                seen.insert(hit.document.clone(), source);
+            let all = self.store().count_items(&ItemFilter::of(ARTICLE)).await?;
+            if exhausted.len() as u64 >= all {
+                break;
             }
-            let Some(source) = seen.get_mut(&hit.document) else {
-                continue;
-            };
-            if per_article.is_some_and(|most| source.taken >= most) {
-                continue;
-            }
-            match source.passage(hit) {
-                Some(passage) => found.push(passage),
-                None => stale = true,
-            }
+            let others = Filter::Not(Box::new(Filter::Documents(exhausted)));
+            query.filter = Filter::And(vec![wanted.clone(), others]);
         }
-        if stale {
+        if taken.stale {
             notes.push("Some of what was found has changed since and was left out.".to_owned());
         }
-        Ok(found)
+        Ok((taken.found, mode))
     }
 }
 

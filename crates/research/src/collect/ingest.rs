@@ -1,20 +1,25 @@
 //! A file becomes an article with a text: read, recognised, joined with what is known of the same
 //! work, and handed back as changes. Writes nothing itself.
 
-use deliberate_core::{Article, Change};
-use deliberate_extract::{Document, ExtractError};
+use deliberate_core::{Article, Change, cut_to_chars};
+use deliberate_extract::{Document, ExtractError, Meta};
 use deliberate_toolkit::{Call, ToolError};
 
 use super::{
     Category, Kept, KeptFile, Library, Provenance, Text, Version,
     about::{abstract_of, article_of, is_own},
     enrich::{best_id, look_up},
+    fence::harmless,
     files::{SafeFile, sha256_of},
-    job::Share,
-    known::known_file,
+    job::{Share, UNCHANGED},
+    known::{have_other_ids, known_file},
     library::ids_of,
+    taken::{still_new, without_ids_of_others},
+    title_key,
 };
-use crate::{Lab, sources::PaperId};
+use crate::{Lab, blocking::blocking, sources::PaperId};
+
+pub(crate) use super::taken::without_taken_ids;
 
 /// A file to be taken in.
 pub(crate) struct Ingest {
@@ -64,7 +69,7 @@ impl What {
         match self {
             Self::Added => "added",
             Self::Joined => "joined",
-            Self::Unchanged => "unchanged",
+            Self::Unchanged => UNCHANGED,
         }
     }
 }
@@ -94,22 +99,15 @@ impl Ingest {
         let document = self.extract(lab).await?;
         let mut notes: Vec<String> = Vec::new();
         let file = self.kept_file(&document, sha256.clone());
-        let (document, text, summary) = tokio::task::spawn_blocking(|| prepared(document))
-            .await
-            .map_err(|_| ToolError::Internal)?;
+        let (meta, text, summary) = blocking(|| prepared(document)).await?;
         self.share.tell(call, 0.6, "finding out what it is");
         let of_text = (&text, summary);
-        let article = self.recognise(lab, &document, of_text, &mut notes).await;
+        let article = self.recognise(lab, &meta, of_text, &mut notes).await;
         let before = library.by_key("sha256", &sha256).await?;
         let known = match (before, self.of.clone()) {
-            (Some(mut before), of) => {
-                // A record that is not kept yet would be lost otherwise.
-                if let Some(of) = of.filter(|it| it.version == 0) {
-                    deliberate_citations::merge(&mut before.kept.article, &of.kept.article);
-                }
-                Some(before)
-            }
-            (None, Some(of)) => Some(of),
+            (Some(before), Some(of)) => Some(joined_by_file(before, &of)?),
+            (Some(before), None) => Some(before),
+            (None, Some(of)) => Some(still_new(library, of).await?),
             (None, None) => known_file(library, &article, &text, (self.category, &file)).await?,
         };
         // Another call may have read the same file meanwhile.
@@ -132,12 +130,15 @@ impl Ingest {
             return Ok(None);
         }
         let before = library.by_key("sha256", sha256).await?;
-        Ok(before.filter(|it| holds(it, sha256)))
+        let is_its = |it: &Version| {
+            let of = self.of.as_ref();
+            of.is_none_or(|of| of.kept.id == it.kept.id)
+        };
+        Ok(before.filter(|it| holds(it, sha256) && is_its(it)))
     }
 
     async fn extract(&self, lab: &Lab) -> Result<Document, ToolError> {
-        let read = lab.workshop().extract(&self.file.path, None).await;
-        let document = read.map_err(|error| unreadable(&error))?;
+        let document = lab.read(&self.file).await?;
         let letters = document.pages.iter().flat_map(|page| page.text.chars());
         if letters.filter(|it| it.is_alphanumeric()).take(1).count() == 0 {
             let pages = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
@@ -164,12 +165,12 @@ impl Ingest {
     async fn recognise(
         &self,
         lab: &Lab,
-        document: &Document,
+        meta: &Meta,
         (text, summary): (&Text, Option<String>),
         notes: &mut Vec<String>,
     ) -> Article {
         let stem = self.file.path.file_stem().unwrap_or_default();
-        let mut article = article_of(document, &stem.to_string_lossy(), self.category);
+        let mut article = article_of(meta, &stem.to_string_lossy(), self.category);
         if let Some(title) = &self.title {
             article.title.clone_from(title);
         }
@@ -199,7 +200,7 @@ impl Ingest {
             Some(found) => {
                 notes.push(format!(
                     "The id on its first page is that of {:?}, another work; it was left out.",
-                    found.title
+                    harmless(&cut_to_chars(&found.title, 200))
                 ));
                 article.doi = None;
                 article.arxiv_id = None;
@@ -211,6 +212,12 @@ impl Ingest {
 
     fn unchanged(self, mut before: Version, call: &Call) -> Ingested {
         let mut changes = Vec::new();
+        let is = title_key(&before.kept.article.title);
+        let other = self.title.filter(|it| title_key(it) != is);
+        let note = other.map(|_| {
+            "It keeps the title it was read under; update_article_metadata gives it another."
+                .to_owned()
+        });
         let collection = self
             .collection
             .filter(|it| !before.kept.collections.contains(it));
@@ -222,7 +229,7 @@ impl Ingest {
             kept: before.kept,
             what: What::Unchanged,
             changes,
-            notes: Vec::new(),
+            notes: note.into_iter().collect(),
             outline: (0, 0, 0),
         }
     }
@@ -243,17 +250,19 @@ impl Ingest {
         let mut notes = notes;
         let mut version = match known {
             Some(mut known) => {
+                // What a new one is called by is its own. If somebody gets that until it is kept,
+                // the call is run again.
+                let is_new = known.version == 0;
+                let own = ids_of(&known.kept.article).filter(|_| is_new).collect();
                 deliberate_citations::merge(&mut known.kept.article, &article);
-                without_taken_ids(library, &mut known.kept, &mut notes).await?;
+                without_ids_of_others(library, &mut known.kept, &own, &mut notes).await?;
                 notes.extend(replaced(&known.kept, &file));
                 known
             }
             // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
             None => new_article(call, article, self.category, Provenance::Processed).await?,
         };
-        if let Some(before) = library.text(&version.kept.id).await? {
-            text.version = before.version;
-        }
+        text.version = library.text_version(&version.kept.id).await?;
         let kept = &mut version.kept;
         kept.pages = u32::try_from(text.pages.len()).unwrap_or(u32::MAX);
         kept.chars = text.chars();
@@ -264,13 +273,14 @@ impl Ingest {
         }
         let now = call.now();
         let outline = &text.outline;
+        let outline = (
+            outline.headings.len(),
+            outline.captions.len(),
+            outline.references.len(),
+        );
         Ok(Ingested {
             what,
-            outline: (
-                outline.headings.len(),
-                outline.captions.len(),
-                outline.references.len(),
-            ),
+            outline,
             changes: vec![version.put(now), text.put(&version.kept.id, now)],
             kept: version.kept,
             notes,
@@ -284,12 +294,31 @@ fn holds(version: &Version, sha256: &str) -> bool {
     version.kept.pages > 0 && file.is_some_and(|it| it.sha256 == sha256)
 }
 
-/// A document with its text and its abstract. A text may be long: nobody should wait for this who
-/// has others waiting.
-fn prepared(document: Document) -> (Document, Text, Option<String>) {
-    let text = Text::of(document.clone());
+/// The article that a file was read for before, with what is known of the one it is brought for now.
+fn joined_by_file(mut before: Version, of: &Version) -> Result<Version, ToolError> {
+    if before.kept.id == of.kept.id {
+        return Ok(before);
+    }
+    if have_other_ids(&before.kept.article, &of.kept.article) {
+        return Err(ToolError::Told {
+            code: "AnothersFile".to_owned(),
+            message: format!("the file is that of {}", before.kept.cite_key),
+            hint: Some("Fetch its own with download_pdf and another filename.".to_owned()),
+        });
+    }
+    // A record that is not kept yet would be lost otherwise.
+    if of.version == 0 {
+        deliberate_citations::merge(&mut before.kept.article, &of.kept.article);
+    }
+    Ok(before)
+}
+
+/// What a document says of itself, its text and its abstract.
+fn prepared(mut document: Document) -> (Meta, Text, Option<String>) {
+    let meta = std::mem::take(&mut document.meta);
+    let text = Text::of(document);
     let summary = abstract_of(&text);
-    (document, text, summary)
+    (meta, text, summary)
 }
 
 /// What to say if the text of another file goes.
@@ -326,34 +355,6 @@ pub(crate) async fn new_article(
         chars: 0,
         added_at: call.now(),
     }))
-}
-
-/// Leaves out ids that another article has: no two may have the same.
-pub(crate) async fn without_taken_ids(
-    library: Library<'_>,
-    kept: &mut Kept,
-    notes: &mut Vec<String>,
-) -> Result<(), ToolError> {
-    for (name, value) in ids_of(&kept.article).collect::<Vec<_>>() {
-        let other = library.by_key(name, &value).await?;
-        let Some(other) = other.filter(|it| it.kept.id != kept.id) else {
-            continue;
-        };
-        let article = &mut kept.article;
-        match name {
-            "doi" => article.doi = None,
-            "arxiv" => article.arxiv_id = None,
-            "pmid" => article.pmid = None,
-            "pmcid" => article.pmcid = None,
-            "s2" => article.s2_id = None,
-            _ => article.openalex_id = None,
-        }
-        notes.push(format!(
-            "The {name} id {value} was left out: the article {} has it.",
-            other.kept.cite_key
-        ));
-    }
-    Ok(())
 }
 
 /// Why a file gave no text, as a client reads it.

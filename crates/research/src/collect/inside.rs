@@ -1,4 +1,7 @@
-//! Search inside one text: where words stand, with what stands around them.
+//! Search inside one text: where words stand, with what stands around them. One pass over each page,
+//! whatever is looked for.
+
+use std::str::Chars;
 
 use super::{Place, Text};
 
@@ -18,149 +21,160 @@ pub(crate) struct FoundInside {
 /// as they are written one after the other, or, if they never are, sentences that hold all of them.
 /// Case does not count, nor how words are set apart.
 pub(crate) fn find_inside(text: &Text, words: &str, most: usize) -> (Vec<FoundInside>, usize) {
-    let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let phrase = searched(words.trim());
+    let wanted: Vec<&str> = phrase.split(' ').filter(|it| !it.is_empty()).collect();
     if wanted.is_empty() {
         return (Vec::new(), 0);
     }
-    let pages: Vec<Page> = text.pages.iter().map(|page| Page::of(page)).collect();
-    let mut finds = collect(&pages, |page| page.phrase(&wanted));
-    if finds.is_empty() && wanted.len() > 1 {
-        finds = collect(&pages, |page| page.together(&wanted));
+    let found = on_all_pages(text, most, |page| phrases(page, &phrase));
+    if found.1 > 0 || wanted.len() == 1 {
+        return found;
     }
-    let total = finds.len();
-    let shown = finds
-        .into_iter()
-        .take(most)
-        .filter_map(|(number, start, end)| {
-            let page = pages.get(number)?;
-            let page_number = u32::try_from(number).ok()? + 1;
-            Some(FoundInside {
-                place: Place {
-                    page: page_number,
-                    start: u32::try_from(start).ok()?,
-                    end_page: page_number,
-                    end: u32::try_from(end).ok()?,
-                },
-                context: page.around(start, end),
-            })
-        });
-    (shown.collect(), total)
+    on_all_pages(text, most, |page| sentences_with(page, &wanted))
 }
 
-/// Page by page: where something stands, in characters.
-fn collect(
-    pages: &[Page],
-    find: impl Fn(&Page) -> Vec<(usize, usize)>,
-) -> Vec<(usize, usize, usize)> {
-    let on = |(number, page)| {
-        let found: Vec<(usize, usize)> = find(page);
-        found
-            .into_iter()
-            .map(move |(start, end)| (number, start, end))
-    };
-    pages.iter().enumerate().flat_map(on).collect()
+/// What is found on the pages, and how many times. `look` finds stretches of a page in the form it
+/// is searched in, in order.
+fn on_all_pages(
+    text: &Text,
+    most: usize,
+    look: impl Fn(&str) -> Vec<(usize, usize)>,
+) -> (Vec<FoundInside>, usize) {
+    let (mut shown, mut total) = (Vec::new(), 0);
+    for (number, page) in (1..).zip(&text.pages) {
+        let stretches = look(&searched(page));
+        total += stretches.len();
+        let room = most - shown.len();
+        let mut walk = Walk::along(page);
+        for (from, to) in stretches.into_iter().take(room) {
+            let (start, end) = (walk.begin(from), walk.end(to));
+            shown.extend(found(page, number, start, end));
+        }
+    }
+    (shown, total)
 }
 
-/// A page as characters, and in the form it is searched in.
-struct Page {
-    letters: Vec<char>,
-    /// Lower case, one character for one.
-    lower: Vec<char>,
+fn found(page: &str, number: u32, start: usize, end: usize) -> Option<FoundInside> {
+    Some(FoundInside {
+        place: Place {
+            page: number,
+            start: u32::try_from(start).ok()?,
+            end_page: number,
+            end: u32::try_from(end).ok()?,
+        },
+        context: around(page, start, end),
+    })
 }
 
-impl Page {
-    fn of(text: &str) -> Self {
-        let letters: Vec<char> = text.chars().collect();
-        let lower = letters.iter().map(|it| {
-            let mut lower = it.to_lowercase();
-            // What becomes several characters stays as it is: places count characters.
-            match (lower.next(), lower.next()) {
-                (Some(one), None) => one,
-                _ => *it,
-            }
-        });
+/// Where a phrase stands.
+fn phrases(page: &str, phrase: &str) -> Vec<(usize, usize)> {
+    let at = memchr::memmem::find_iter(page.as_bytes(), phrase.as_bytes());
+    at.map(|at| (at, at + phrase.len())).collect()
+}
+
+/// Sentences in which all words stand.
+fn sentences_with(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let ends = page.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    for end in ends.chain([page.len()]) {
+        if page
+            .get(end..)
+            .is_some_and(|it| !it.is_empty() && !it.starts_with(' '))
+        {
+            continue;
+        }
+        let sentence = page.get(start..end).unwrap_or_default();
+        if words.iter().all(|word| sentence.contains(word)) {
+            let space = sentence.len() - sentence.trim_start().len();
+            found.push((start + space, end));
+        }
+        start = end;
+    }
+    found
+}
+
+/// What stands there and around it, on one line, with the ends marked where it goes on.
+fn around(page: &str, start: usize, end: usize) -> String {
+    let from = start.saturating_sub(AROUND);
+    let mut letters = page.chars().skip(from);
+    let shown: String = letters.by_ref().take(end + AROUND - from).collect();
+    let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let before = if from > 0 { "…" } else { "" };
+    let after = if letters.next().is_some() { "…" } else { "" };
+    format!("{before}{line}{after}")
+}
+
+/// A text in the form it is searched in: in one case, letter for letter, words set apart by one
+/// space.
+fn searched(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_space = false;
+    for letter in text.chars() {
+        out.extend(counted(letter, &mut in_space));
+    }
+    out
+}
+
+/// What a letter is in that form; nothing for a space behind a space.
+fn counted(letter: char, in_space: &mut bool) -> Option<char> {
+    let after_space = std::mem::replace(in_space, letter.is_whitespace());
+    if letter.is_whitespace() {
+        return (!after_space).then_some(' ');
+    }
+    let mut lower = letter.to_lowercase();
+    Some(match (lower.next(), lower.next()) {
+        (Some('ς'), None) => 'σ',
+        (Some(one), None) => one,
+        // What becomes several letters stays as it is: places count characters.
+        _ => letter,
+    })
+}
+
+/// Walks along a page and knows which byte of its searched form it is at.
+struct Walk<'p> {
+    letters: Chars<'p>,
+    /// The character it is before.
+    at: usize,
+    byte: usize,
+    in_space: bool,
+}
+
+impl<'p> Walk<'p> {
+    fn along(page: &'p str) -> Self {
         Self {
-            lower: lower.collect(),
-            letters,
+            letters: page.chars(),
+            at: 0,
+            byte: 0,
+            in_space: false,
         }
     }
 
-    /// Where the words stand one after the other.
-    fn phrase(&self, words: &[String]) -> Vec<(usize, usize)> {
-        let words: Vec<Vec<char>> = words.iter().map(|it| it.chars().collect()).collect();
-        let mut found = Vec::new();
-        let mut at = 0;
-        while at < self.lower.len() {
-            match self.phrase_at(at, &words) {
-                Some(end) => {
-                    found.push((at, end));
-                    at = end.max(at + 1);
-                }
-                None => at += 1,
-            }
-        }
-        found
-    }
-
-    fn phrase_at(&self, start: usize, words: &[Vec<char>]) -> Option<usize> {
-        let mut at = start;
-        for (number, word) in words.iter().enumerate() {
-            if number > 0 {
-                let space = |it: &&char| it.is_whitespace();
-                let gap = self.lower.get(at..)?.iter().take_while(space).count();
-                if gap == 0 {
-                    return None;
-                }
-                at += gap;
-            }
-            if !self.lower.get(at..)?.starts_with(word) {
-                return None;
-            }
-            at += word.len();
-        }
-        Some(at)
-    }
-
-    /// Sentences in which all words stand.
-    fn together(&self, words: &[String]) -> Vec<(usize, usize)> {
-        let mut found = Vec::new();
-        let mut start = 0;
-        for (at, letter) in self.lower.iter().enumerate() {
-            let ends = matches!(letter, '.' | '!' | '?')
-                && self.lower.get(at + 1).is_none_or(|it| it.is_whitespace());
-            let last = at + 1 == self.lower.len();
-            if !(ends || last) {
-                continue;
-            }
-            let sentence: String = self
-                .lower
-                .get(start..=at)
-                .unwrap_or_default()
-                .iter()
-                .collect();
-            if words.iter().all(|word| sentence.contains(word.as_str())) {
-                let space = sentence.chars().take_while(|it| it.is_whitespace()).count();
-                found.push((start + space, at + 1));
-            }
-            start = at + 1;
-        }
-        found
-    }
-
-    /// What stands there and around it, on one line, with the ends marked where it goes on.
-    fn around(&self, start: usize, end: usize) -> String {
-        let from = start.saturating_sub(AROUND);
-        let to = end.saturating_add(AROUND).min(self.letters.len());
-        let shown: String = self
+    /// The character whose searched form begins at a byte.
+    fn begin(&mut self, byte: usize) -> usize {
+        self.end(byte);
+        let spaces = self
             .letters
-            .get(from..to)
-            .unwrap_or_default()
-            .iter()
-            .collect();
-        let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        let before = if from > 0 { "…" } else { "" };
-        let after = if to < self.letters.len() { "…" } else { "" };
-        format!("{before}{line}{after}")
+            .clone()
+            .take_while(|it| self.in_space && it.is_whitespace());
+        let spaces = spaces.count();
+        for _ in 0..spaces {
+            self.step();
+        }
+        self.at
+    }
+
+    /// The character after the one whose searched form ends at a byte.
+    fn end(&mut self, byte: usize) -> usize {
+        while self.byte < byte && self.step().is_some() {}
+        self.at
+    }
+
+    fn step(&mut self) -> Option<()> {
+        let letter = self.letters.next()?;
+        self.at += 1;
+        self.byte += counted(letter, &mut self.in_space).map_or(0, char::len_utf8);
+        Some(())
     }
 }
 
@@ -198,5 +212,42 @@ mod tests {
         );
         assert_eq!(find_inside(&text, "falls nothing", 5).1, 0);
         assert_eq!(find_inside(&text, " ", 5).1, 0);
+    }
+
+    #[test]
+    fn a_word_in_capitals_is_the_same_word() {
+        let text = text(&["Η ΟΔΟΣ and ODOS. The odos", "İstanbul"]);
+        assert_eq!(find_inside(&text, "οδος", 5).1, 1);
+        assert_eq!(find_inside(&text, "ΟΔΟΣ", 5).1, 1);
+        assert_eq!(find_inside(&text, "odos", 5).1, 2);
+        assert_eq!(find_inside(&text, "İSTANBUL", 5).1, 1);
+    }
+
+    /// It would take minutes if each place were looked at for all of the words.
+    #[test]
+    fn what_repeats_itself_is_one_pass() {
+        let text = text(&["a ".repeat(2_000_000).as_str()]);
+        let words = format!("{} b", "a ".repeat(240));
+        assert_eq!(find_inside(&text, &words, 5), (Vec::new(), 0));
+        let (found, total) = find_inside(&text, "a a", 3);
+        assert_eq!((found.len(), total), (3, 1_000_000));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_find_reads_as_what_was_looked_for(
+            page in "[aAß é\n\tΣσς.]{0,60}",
+            words in "[aAß éΣσς]{1,4}",
+        ) {
+            let text = text(&[page.as_str()]);
+            let wanted = searched(words.trim());
+            let (found, total) = find_inside(&text, &words, 100);
+            proptest::prop_assert_eq!(found.len(), total.min(100));
+            let is_phrase = searched(&page).contains(&wanted);
+            for it in found.iter().filter(|_| is_phrase) {
+                let there = text.at(&it.place).unwrap();
+                proptest::prop_assert_eq!(searched(&there), wanted.clone());
+            }
+        }
     }
 }

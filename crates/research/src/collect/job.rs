@@ -1,10 +1,11 @@
 //! Work on a list, one thing at a time, each kept before the next begins. The list and what came of
 //! it so far go from one leg of the call to the next, so all of it has bounds.
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{Change, cut_to_chars};
+use deliberate_toolkit::{Call, LEG, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Kept;
 
@@ -17,6 +18,9 @@ const MOST_NOTES: usize = 10;
 /// No title is told at greater length.
 const TITLE_CHARS: usize = 300;
 
+/// The outcome of one that was done before.
+pub(crate) const UNCHANGED: &str = "unchanged";
+
 /// Work on a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Job {
@@ -27,6 +31,10 @@ pub(crate) struct Job {
     /// How many more there are that were left for another call.
     #[serde(default)]
     pub(crate) left: usize,
+    /// Some of those: for each that fails or was done before, one of them is done in its place, so
+    /// that no call comes to nothing, however often it is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) spare: Vec<String>,
 }
 
 /// What came of one.
@@ -51,7 +59,50 @@ impl Job {
             todo,
             done: Vec::new(),
             left: 0,
+            spare: Vec::new(),
         }
+    }
+
+    /// Notes what came of the one that is called so; what it changes. One that failed is reported
+    /// and the rest go on, unless nothing can be kept or nobody waits any longer.
+    pub(crate) fn note(
+        &mut self,
+        name: String,
+        came: Result<(JobLine, Vec<Change>), ToolError>,
+    ) -> Result<Vec<Change>, ToolError> {
+        match came {
+            Ok((line, changes)) => {
+                if line.outcome == UNCHANGED {
+                    self.take_spare();
+                }
+                self.done.push(line);
+                Ok(changes)
+            }
+            Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => Err(error),
+            Err(error) => {
+                self.done.push(JobLine::failed(name, &error));
+                self.take_spare();
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn take_spare(&mut self) {
+        if !self.spare.is_empty() {
+            self.todo.push(self.spare.remove(0));
+            self.left = self.left.saturating_sub(1);
+        }
+    }
+
+    /// The arguments of the next leg, unless it is at its end: those of the call, and how far it has
+    /// come.
+    pub(crate) fn next(&self, mut arguments: Value) -> Option<Value> {
+        if self.todo.is_empty() {
+            return None;
+        }
+        let fields = arguments.as_object_mut()?;
+        fields.insert(LEG.to_owned(), serde_json::to_value(self).ok()?);
+        Some(arguments)
     }
 
     /// How many there are in all.

@@ -6,7 +6,6 @@
 //! the others look again later. Knows nothing of tools.
 
 use std::{
-    collections::BTreeSet,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -18,12 +17,17 @@ use std::{
 use deliberate_index::{
     Index, IndexError, IndexOptions, IndexedDocument, Stats, chunk::ChunkOptions,
 };
-use deliberate_store::{ItemChange, ItemFilter, Store};
+use deliberate_store::{ItemFilter, Store};
 use deliberate_toolkit::ToolError;
 use tokio::sync::{Mutex as AsyncMutex, Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 
-use super::{ARTICLE, Library, TEXT, beside::remove_others, indexed};
+use super::{
+    ARTICLE, Library,
+    behind::{self, Step},
+    beside::remove_others,
+    indexed,
+};
 
 /// How many changes are read and put in between two commits, unless someone says otherwise.
 const BATCH: u32 = 64;
@@ -167,14 +171,19 @@ impl Keeper {
     }
 
     /// Brings the index in step, waiting so long at the most. What is not done by then is done
-    /// nevertheless. Whether it is in step now.
+    /// nevertheless. Whether it is in step now. One that is damaged or gone is made again.
     pub(crate) async fn catch_up(self: &Arc<Self>, patience: Duration) -> Result<bool, KeepError> {
         let work = async {
+            let mut given_up = false;
             loop {
                 match self.catch_up_once().await {
                     // The other one may be doing the same; then there is nothing left to do.
                     Err(KeepError::Index(IndexError::Busy)) => {
                         tokio::time::sleep(AGAIN_AFTER).await;
+                    }
+                    Err(KeepError::Index(IndexError::Damaged { reason })) if !given_up => {
+                        given_up = true;
+                        self.give_up(&reason).await;
                     }
                     done => return done,
                 }
@@ -204,14 +213,13 @@ impl Keeper {
         if self.rebuild.load(Ordering::Acquire) {
             return Ok(true);
         }
-        let mark = mark_of(&self.index().await?);
-        for kind in [ARTICLE, TEXT] {
-            let changed = self.store.changed_items(kind, mark, 1).await;
-            if !changed.map_err(ToolError::from)?.is_empty() {
-                return Ok(true);
-            }
+        let mark = mark_of(&self.index().await?)?;
+        let step = behind::step_of(self.store.as_ref(), mark).await?;
+        if step == Step::Ahead {
+            tracing::warn!("the search index is of another database; it is made again");
+            self.rebuild.store(true, Ordering::Release);
         }
-        Ok(false)
+        Ok(step != Step::With)
     }
 
     /// Puts in all that changed, batch by batch.
@@ -239,7 +247,7 @@ impl Keeper {
             index.clear().await?;
             self.rebuild.store(false, Ordering::Release);
         }
-        Ok(index.mark() == 0)
+        Ok(index.mark()? == 0)
     }
 
     async fn count(&self) -> Result<u64, KeepError> {
@@ -250,8 +258,10 @@ impl Keeper {
 
     async fn put_changes(&self, index: &Index) -> Result<(), KeepError> {
         loop {
-            let (ids, mark) = self.changes(mark_of(index)).await?;
-            let Some(mark) = mark else {
+            let batch = self.batch.load(Ordering::Relaxed);
+            let mark = mark_of(index)?;
+            let next = behind::next_changes(self.store.as_ref(), mark, batch).await?;
+            let Some((ids, mark)) = next else {
                 return Ok(());
             };
             self.put_batch(index, ids).await?;
@@ -260,26 +270,6 @@ impl Keeper {
                 self.begin(index).await?;
             }
         }
-    }
-
-    /// The articles that changed next, and the number of the last of those changes.
-    async fn changes(&self, after: i64) -> Result<(Vec<String>, Option<i64>), KeepError> {
-        let batch = self.batch.load(Ordering::Relaxed);
-        let mut all = Vec::<ItemChange>::new();
-        let mut until = i64::MAX;
-        for kind in [ARTICLE, TEXT] {
-            let changed = self.store.changed_items(kind, after, batch).await;
-            let changed = changed.map_err(ToolError::from)?;
-            // Behind the last of a full list there may be more that came before the other's.
-            if let Some(last) = changed.last().filter(|_| changed.len() >= batch as usize) {
-                until = until.min(last.seq);
-            }
-            all.extend(changed);
-        }
-        all.retain(|change| change.seq <= until);
-        let mark = all.iter().map(|change| change.seq).max();
-        let ids: BTreeSet<String> = all.into_iter().map(|change| change.id).collect();
-        Ok((ids.into_iter().collect(), mark))
     }
 
     /// Puts articles in as they are now, one after the other: a text may be long.
@@ -355,9 +345,6 @@ impl Keeper {
             let in_step = caught_up.is_ok();
             if let Err(error) = caught_up {
                 tracing::warn!(%error, "the search index is not in step");
-                if let KeepError::Index(IndexError::Damaged { reason }) = &error {
-                    self.give_up(reason).await;
-                }
             }
             if self.make_vectors(&stop).await && in_step {
                 self.tidy().await;
@@ -409,6 +396,6 @@ impl Progress {
     }
 }
 
-fn mark_of(index: &Index) -> i64 {
-    i64::try_from(index.mark()).unwrap_or(i64::MAX)
+fn mark_of(index: &Index) -> Result<i64, IndexError> {
+    Ok(i64::try_from(index.mark()?).unwrap_or(i64::MAX))
 }

@@ -27,6 +27,20 @@ pub(super) fn is_same(one: &Article, other: &Article) -> bool {
     }
 }
 
+/// Whether two works are two for sure: they have ids of one kind that differ.
+pub(super) fn have_other_ids(one: &Article, other: &Article) -> bool {
+    fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+        one.zip(other).is_some_and(|(one, other)| one != other)
+    }
+    differ(one.doi.as_ref(), other.doi.as_ref())
+        || differ(one.arxiv_id.as_ref(), other.arxiv_id.as_ref())
+}
+
+/// Whether two works are two, as far as ids and titles tell.
+pub(super) fn are_two(one: &Article, other: &Article) -> bool {
+    have_other_ids(one, other) || title_key(&one.title) != title_key(&other.title)
+}
+
 /// The article that a file is of, if it is kept: the one with its ids, or of its title and the same
 /// path, or of its title and with an author that the file names. What is brought in from elsewhere
 /// is only ever the same as itself.

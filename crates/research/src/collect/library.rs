@@ -8,9 +8,9 @@ use deliberate_store::{ItemFilter, KeyMatch, Page, Store};
 use deliberate_toolkit::ToolError;
 
 use super::{
-    ARTICLE, Kept, Outline, TEXT, Text, Version, fence::harmless, kept::title_key, known::is_same,
+    ARTICLE, Outline, TEXT, Text, Version, fence::harmless, kept::title_key, known::is_same,
 };
-use crate::sources::PaperId;
+use crate::{discover::MATCH, sources::PaperId};
 
 /// The collection, for reading.
 #[derive(Clone, Copy)]
@@ -18,6 +18,9 @@ pub struct Library<'a>(pub &'a dyn Store);
 
 /// Several of one title are all named, up to so many.
 const MOST_NAMED: u32 = 10;
+
+/// How often a text is read until nobody wrote it meanwhile.
+const MOST_READS: usize = 5;
 
 /// So many of one title are looked at to find the same work.
 const MOST_TITLED: u32 = 200;
@@ -109,28 +112,53 @@ impl Library<'_> {
 
     /// The whole text of an article.
     pub async fn text(self, id: &str) -> Result<Option<Text>, ToolError> {
-        let Some(item) = self.0.item(TEXT, id).await? else {
-            return Ok(None);
-        };
-        let mut pages = Vec::new();
-        loop {
-            let offset = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-            let page = Page {
-                offset,
-                limit: Page::MOST,
+        for _ in 0..MOST_READS {
+            let Some(item) = self.0.item(TEXT, id).await? else {
+                return Ok(None);
             };
-            let more = self.0.item_parts(TEXT, id, page).await?;
-            let last = more.len() < Page::MOST as usize;
+            let pages = self.pages(id, 1, u32::MAX).await?;
+            // Its pages are read one after the other; somebody may have written others meanwhile.
+            if self.text_version(id).await? == item.version {
+                return Ok(Some(Text {
+                    pages,
+                    outline: serde_json::from_value(item.body).unwrap_or_default(),
+                    version: item.version,
+                }));
+            }
+        }
+        Err(ToolError::Told {
+            code: "Conflict".to_owned(),
+            message: "the text is being written again and again".to_owned(),
+            hint: Some("Call again in a moment.".to_owned()),
+        })
+    }
+
+    /// Which version the text of an article is; 0 if there is none.
+    pub(crate) async fn text_version(self, id: &str) -> Result<i64, ToolError> {
+        let item = self.0.item(TEXT, id).await?;
+        Ok(item.map_or(0, |it| it.version))
+    }
+
+    /// Pages of the text of an article, from one to another, as far as there are any.
+    pub(crate) async fn pages(
+        self,
+        id: &str,
+        from: u32,
+        to: u32,
+    ) -> Result<Vec<String>, ToolError> {
+        let mut pages = Vec::new();
+        let mut offset = from.saturating_sub(1);
+        while offset < to {
+            let limit = Page::MOST.min(to - offset);
+            let more = self.0.item_parts(TEXT, id, Page { offset, limit }).await?;
+            let last = more.len() < limit as usize;
             pages.extend(more);
             if last {
                 break;
             }
+            offset = offset.saturating_add(limit);
         }
-        Ok(Some(Text {
-            pages,
-            outline: serde_json::from_value(item.body).unwrap_or_default(),
-            version: item.version,
-        }))
+        Ok(pages)
     }
 
     /// What stands where in the text of an article, without the text.
@@ -150,33 +178,55 @@ impl Library<'_> {
         wanted: &str,
         taken: &BTreeSet<String>,
     ) -> Result<String, ToolError> {
-        for suffix in std::iter::once(String::new()).chain(suffixes()) {
+        let letters = ('a'..='z').map(String::from);
+        for suffix in std::iter::once(String::new()).chain(letters) {
             let key = format!("{wanted}{suffix}");
-            if taken.contains(&key.to_lowercase()) {
-                continue;
-            }
-            if self
-                .by_key("cite_key", &key.to_lowercase())
-                .await?
-                .is_none()
-            {
+            if self.is_free(&key, taken).await? {
                 return Ok(key);
             }
         }
-        Ok(wanted.to_owned())
+        // There are many: a free number is found in steps that double, then between the last two.
+        let (mut used, mut free) = (1_u64, 2_u64);
+        while !self.is_free(&format!("{wanted}{free}"), taken).await? {
+            (used, free) = (free, free.saturating_mul(2));
+        }
+        while free - used > 1 {
+            let middle = used + (free - used) / 2;
+            if self.is_free(&format!("{wanted}{middle}"), taken).await? {
+                free = middle;
+            } else {
+                used = middle;
+            }
+        }
+        Ok(format!("{wanted}{free}"))
     }
 
-    /// What deletes an article and its text.
-    pub async fn removal(self, kept: &Kept, now: Timestamp) -> Result<Vec<Change>, ToolError> {
-        let drop = |kind: &str| Change::DropItem {
+    async fn is_free(self, key: &str, taken: &BTreeSet<String>) -> Result<bool, ToolError> {
+        let key = key.to_lowercase();
+        Ok(!taken.contains(&key) && self.by_key("cite_key", &key).await?.is_none())
+    }
+
+    /// What deletes an article, its text and that questions found it, unless somebody wrote it since
+    /// it was read: a text that came meanwhile would stay behind.
+    pub async fn removal(
+        self,
+        version: &Version,
+        now: Timestamp,
+    ) -> Result<Vec<Change>, ToolError> {
+        let own = &version.kept.id;
+        let drop = |kind: &str, id: &str| Change::DropItem {
             kind: kind.to_owned(),
-            id: kept.id.clone(),
+            id: id.to_owned(),
             at: now,
         };
-        let mut changes = vec![drop(ARTICLE)];
-        if self.0.item(TEXT, &kept.id).await?.is_some() {
-            changes.push(drop(TEXT));
+        // Only a write is refused if it comes too late.
+        let mut changes = vec![version.put(now), drop(ARTICLE, own)];
+        if self.text_version(own).await? > 0 {
+            changes.push(drop(TEXT, own));
         }
+        let matches = ItemFilter::with(MATCH, "article", own);
+        let matches = self.0.items(&matches, Page::first(Page::MOST)).await?;
+        changes.extend(matches.iter().map(|it| drop(MATCH, &it.id)));
         Ok(changes)
     }
 
@@ -222,12 +272,6 @@ impl Library<'_> {
         let first = titles.clone().next().map(str::to_owned);
         Ok(nearest(identifier, titles).or(first))
     }
-}
-
-/// `a` to `z`, then `2`, `3` and so on, as long as it takes.
-fn suffixes() -> impl Iterator<Item = String> {
-    let letters = ('a'..='z').map(String::from);
-    letters.chain((2..1_000).map(|it: u32| it.to_string()))
 }
 
 fn ambiguous(identifier: &str, found: &[Version]) -> ToolError {

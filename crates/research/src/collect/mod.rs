@@ -7,6 +7,7 @@
 //! [`crate::Lab::retrieve`].
 
 mod about;
+mod behind;
 mod beside;
 pub(crate) mod enrich;
 pub mod fence;
@@ -25,9 +26,12 @@ mod kinds;
 mod known;
 mod library;
 pub(crate) mod obtain;
+mod opened;
 mod rerank;
 mod retrieval;
 pub(crate) mod sections;
+pub(crate) mod sweep;
+mod taken;
 mod text;
 pub(crate) mod watch;
 

@@ -12,13 +12,17 @@ use deliberate_toolkit::{Call, ToolError};
 use url::Url;
 
 use super::{
+    Library,
     fence::harmless,
-    files::{SafeFile, sha256_of},
+    files::{SafeFile, sha256_of, sha256_of_bytes},
     job::Share,
+    known::are_two,
+    library::ids_of,
+    title_key,
 };
 use crate::{
     Lab,
-    locate::{FetchLimits, Located},
+    locate::{FetchLimits, Located, file_name_for},
     sources::PdfPlace,
     web::{Download, Pace, WebError},
 };
@@ -116,6 +120,26 @@ impl Obtaining<'_> {
     }
 }
 
+/// Where the file of a paper goes in the folder: under the paper's name, or, if the file of that name
+/// is known to be another work's, under that name with a mark. Names are short, and many begin alike.
+pub(crate) async fn place_for(
+    library: Library<'_>,
+    folder: &Path,
+    article: &Article,
+) -> Result<PathBuf, ToolError> {
+    let name = file_name_for(article);
+    let usual = folder.join(&name);
+    let there = library.by_key("path", &usual.to_string_lossy()).await?;
+    if !there.is_some_and(|it| are_two(&it.kept.article, article)) {
+        return Ok(usual);
+    }
+    let id = ids_of(article).next().map(|it| it.1);
+    let id = id.unwrap_or_else(|| title_key(&article.title));
+    let mark: String = sha256_of_bytes(id.as_bytes()).chars().take(8).collect();
+    let stem = name.strip_suffix(".pdf").unwrap_or(&name);
+    Ok(folder.join(format!("{stem}-{mark}.pdf")))
+}
+
 /// One at a time from each host.
 fn pace_of(url: &Url) -> Pace {
     let host = url.host_str().unwrap_or("nobody");
@@ -123,39 +147,25 @@ fn pace_of(url: &Url) -> Pace {
 }
 
 async fn found_here(path: PathBuf) -> Result<Here, ToolError> {
-    let is_file = tokio::fs::symlink_metadata(&path)
-        .await
-        .ok()
-        .filter(std::fs::Metadata::is_file);
-    let Some(about) = is_file else {
+    let about = tokio::fs::symlink_metadata(&path).await;
+    if !about.is_ok_and(|it| it.is_file()) {
         return Err(ToolError::Told {
             code: "AlreadyThere".to_owned(),
             message: format!("{} is there already, and is no plain file", path.display()),
             hint: Some("Choose another filename.".to_owned()),
         });
-    };
-    let bytes = about.len();
-    let file = SafeFile { path, bytes };
+    }
+    let file = SafeFile::of_papers(path).await?;
     let sha256 = sha256_of(&file).await?;
-    let is_pdf = begins_as_pdf(&file.path).await;
+    let is_pdf = memchr::memmem::find(&file.head(1_024).await?, b"%PDF-").is_some();
     Ok(Here {
         sha256,
-        bytes,
+        bytes: file.bytes,
         from: None,
         is_pdf,
         path: file.path,
         notes: Vec::new(),
     })
-}
-
-async fn begins_as_pdf(path: &Path) -> bool {
-    use tokio::io::AsyncReadExt as _;
-    let Ok(file) = tokio::fs::File::open(path).await else {
-        return false;
-    };
-    let mut head = Vec::new();
-    let read = file.take(1_024).read_to_end(&mut head).await;
-    read.is_ok() && memchr::memmem::find(&head, b"%PDF-").is_some()
 }
 
 fn in_vain((place, error): &(PdfPlace, WebError)) -> String {

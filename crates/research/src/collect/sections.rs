@@ -1,6 +1,6 @@
 //! The sections of a text, as its headings divide it.
 
-use super::{Text, title_key};
+use super::{Outline, Text, title_key};
 
 /// A section: from its heading to the next one that is no deeper, so that what is below belongs
 /// to it.
@@ -21,6 +21,20 @@ pub(crate) struct SectionAt {
     pub(crate) end: usize,
     /// Whether its number is printed.
     printed: bool,
+}
+
+impl SectionAt {
+    /// Its number, if it has one, and its heading.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.number, self.title)
+            .trim_start()
+            .to_owned()
+    }
+}
+
+/// The headings of an outline without printed numbers, in order.
+pub(crate) fn titles(outline: &Outline) -> impl Iterator<Item = String> {
+    outline.headings.iter().map(|it| apart(&it.title).1)
 }
 
 /// The sections of a text, in order.
@@ -160,7 +174,6 @@ mod tests {
     use deliberate_extract::Heading;
 
     use super::*;
-    use crate::collect::Outline;
 
     fn text(headings: &[(u8, &str)]) -> Text {
         let mut page = String::from("Opening.\n");

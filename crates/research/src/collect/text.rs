@@ -186,7 +186,7 @@ impl Text {
     }
 
     /// The change that keeps it as the text of the article of that id.
-    pub fn put(&self, id: &str, now: Timestamp) -> Change {
+    pub fn put(self, id: &str, now: Timestamp) -> Change {
         Change::PutItem {
             item: Item {
                 kind: TEXT.to_owned(),
@@ -198,7 +198,7 @@ impl Text {
                 created_at: now,
                 updated_at: now,
             },
-            parts: Some(self.pages.clone()),
+            parts: Some(self.pages),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::{Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     sync::{Arc, Weak},
     time::{Duration, UNIX_EPOCH},
@@ -20,10 +21,22 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::files::{files_below, is_document};
-use crate::Lab;
+use crate::{Lab, blocking::blocking};
 
 /// How long a file must be as it is before it is read.
 const REST: Duration = Duration::from_secs(1);
+
+/// How long one must be so whose end is missing: somebody may be copying it slowly.
+const REST_UNFINISHED: Duration = Duration::from_secs(30);
+
+/// How soon a file is tried again that could not be kept; twice as long each time.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// How long that is at the most.
+const AGAIN_AT_MOST: Duration = Duration::from_mins(10);
+
+/// Where the end of a file is looked for.
+const END_BYTES: u64 = 2_048;
 
 /// How often files that are not yet at rest are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -33,6 +46,9 @@ const LOOK_AT_ALL_EVERY: Duration = Duration::from_mins(5);
 
 /// The most files that wait.
 const MOST_WAITING: usize = 10_000;
+
+/// How many files are read before it is kept that they were.
+const READ_BETWEEN: usize = 20;
 
 /// The most files that are remembered.
 const MOST_REMEMBERED: usize = 100_000;
@@ -66,11 +82,47 @@ struct Look {
     written: u64,
 }
 
+/// A file that is to be read.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    /// How it last looked.
+    look: Option<Look>,
+    /// Since when it looks so.
+    since: Instant,
+    /// How often it was tried in vain.
+    tries: u32,
+    /// When it may be tried again.
+    not_before: Instant,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            look: None,
+            since: now,
+            tries: 0,
+            not_before: now,
+        }
+    }
+
+    /// One that was tried in vain.
+    fn again(self) -> Self {
+        let now = Instant::now();
+        let longer = AGAIN_AFTER.saturating_mul(2_u32.saturating_pow(self.tries));
+        Self {
+            tries: self.tries.saturating_add(1),
+            not_before: now + longer.min(AGAIN_AT_MOST),
+            ..self
+        }
+    }
+}
+
 struct Watch {
     folders: Vec<PathBuf>,
     registry: Weak<Registry>,
-    /// Files to be read, as they last looked and since when.
-    waiting: BTreeMap<PathBuf, (Option<Look>, Instant)>,
+    /// Files to be read.
+    waiting: BTreeMap<PathBuf, Waiting>,
     /// Files that were read or could not be, as they looked then.
     done: BTreeMap<PathBuf, Look>,
     memory: Option<PathBuf>,
@@ -126,7 +178,7 @@ impl Watch {
         if self.waiting.len() >= MOST_WAITING || !is_document(&path) || self.is_hidden(&path) {
             return;
         }
-        self.waiting.entry(path).or_insert((None, Instant::now()));
+        self.waiting.entry(path).or_insert_with(Waiting::new);
     }
 
     fn is_hidden(&self, path: &Path) -> bool {
@@ -140,7 +192,7 @@ impl Watch {
 
     async fn look_at_all(&mut self) {
         for folder in self.folders.clone() {
-            let found = files_below(folder, MOST_WAITING).await.unwrap_or_default();
+            let found = files_below(folder, usize::MAX).await.unwrap_or_default();
             for path in found {
                 if self.done.get(&path) != look(&path).await.as_ref() {
                     self.saw(path);
@@ -151,35 +203,45 @@ impl Watch {
 
     /// Reads files that have not changed for a while. `None` if there is nobody to read them.
     async fn read_what_rests(&mut self) -> Option<()> {
-        let now = Instant::now();
         let mut ready = Vec::new();
         for path in self.waiting.keys().cloned().collect::<Vec<_>>() {
-            let Some(is) = look(&path).await.filter(|it| it.bytes > 0) else {
+            let is = look(&path).await.filter(|it| it.bytes > 0);
+            let Some(is) = is.filter(|is| self.done.get(&path) != Some(is)) else {
                 self.waiting.remove(&path);
                 continue;
             };
-            if self.done.get(&path) == Some(&is) {
-                self.waiting.remove(&path);
-                continue;
-            }
-            match self.waiting.get_mut(&path) {
-                Some((Some(was), since)) if *was == is && now.duration_since(*since) < REST => {}
-                Some((Some(was), _)) if *was == is => {
-                    ready.push((path, is));
-                }
-                Some(seen) => *seen = (Some(is), now),
-                None => {}
+            if self.rests(&path, is).await {
+                ready.push((path, is));
             }
         }
-        for (path, is) in ready {
-            self.waiting.remove(&path);
-            self.read(path, is).await?;
+        for some in ready.chunks(READ_BETWEEN) {
+            for (path, is) in some {
+                self.read(path.clone(), *is).await?;
+            }
+            self.remember().await;
         }
         Some(())
     }
 
+    /// Whether a file that looks so now has not changed for as long as it takes.
+    async fn rests(&mut self, path: &Path, is: Look) -> bool {
+        let now = Instant::now();
+        let Some(waits) = self.waiting.get_mut(path) else {
+            return false;
+        };
+        if waits.look != Some(is) {
+            (waits.look, waits.since) = (Some(is), now);
+            return false;
+        }
+        let rested = now.duration_since(waits.since);
+        now >= waits.not_before
+            && rested >= REST
+            && (rested >= REST_UNFINISHED || is_whole(path.to_owned()).await)
+    }
+
     async fn read(&mut self, path: PathBuf, is: Look) -> Option<()> {
         let registry = self.registry.upgrade()?;
+        let waited = self.waiting.remove(&path);
         let arguments = json!({ "pdf_path": path.to_string_lossy() });
         let read = registry
             .call("process_pdf", arguments, Caller::default())
@@ -189,7 +251,8 @@ impl Watch {
             Ok(_) => tracing::info!(file = %path.display(), "a file of a watched folder was read"),
             Err(error) if may_pass(&error) => {
                 tracing::debug!(file = %path.display(), %error, "a watched file is tried again");
-                self.waiting.insert(path, (None, Instant::now()));
+                let waits = waited.unwrap_or_else(Waiting::new);
+                self.waiting.insert(path, waits.again());
                 return Some(());
             }
             Err(error) => {
@@ -198,7 +261,6 @@ impl Watch {
         }
         if self.done.len() < MOST_REMEMBERED {
             self.done.insert(path, is);
-            self.remember().await;
         }
         Some(())
     }
@@ -227,8 +289,34 @@ fn may_pass(error: &ToolError) -> bool {
         ToolError::Overloaded { .. }
             | ToolError::Store(_)
             | ToolError::Cancelled
+            | ToolError::Stopping
             | ToolError::Timeout { .. }
     )
+}
+
+/// Whether a file has the end that files of its kind have: what is still being copied has not.
+async fn is_whole(path: PathBuf) -> bool {
+    let ending = path.extension().and_then(|it| it.to_str());
+    let mark: &[u8] = match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
+        "pdf" => b"%%EOF",
+        "docx" | "epub" => b"PK\x05\x06",
+        _ => return true,
+    };
+    let end = blocking(move || end_of(&path)).await;
+    // What can't be looked into is told by whoever reads it.
+    end.ok()
+        .and_then(Result::ok)
+        .is_none_or(|end| memchr::memmem::find(&end, mark).is_some())
+}
+
+/// The last bytes of a file.
+fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(END_BYTES)))?;
+    let mut end = Vec::new();
+    file.take(END_BYTES).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 async fn look(path: &Path) -> Option<Look> {

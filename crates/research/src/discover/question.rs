@@ -1,6 +1,6 @@
 //! What is kept of a question, and how questions are found.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, time::Duration};
 
 use deliberate_core::{Change, Item, ItemKey, PartialDate, Timestamp};
 use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page, Store};
@@ -60,9 +60,9 @@ pub struct Question {
     /// Whether it is a saved source.
     #[serde(default)]
     pub is_source: bool,
-    /// Whether it was asked as it now is; what is asked again is asked for what is new.
+    /// Sources that have answered it as it now is; these are asked again for what is new.
     #[serde(default)]
-    pub asked_so: bool,
+    pub answered_by: Vec<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// The last run.
@@ -158,6 +158,12 @@ impl Question {
     /// When it is due after `now`.
     pub fn plan(&mut self, now: Timestamp) {
         self.next_run = self.schedule.next(now, &TimeZone::system());
+    }
+
+    /// Leaves it alone for a while, if no run plans it anew.
+    pub(super) fn put_off(&mut self, now: Timestamp, by: Duration) {
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.next_run = Some(Timestamp::from_micros(now.as_micros().saturating_add(by)));
     }
 }
 

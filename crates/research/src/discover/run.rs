@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Match, Question, QuestionVersion, RunRecord, compared,
     keeping::Keeping,
-    search::{SearchOptions, SourceReport, search},
+    search::{SearchOptions, SourceReport, search_each},
 };
 use crate::{
     Lab,
@@ -64,16 +64,21 @@ pub async fn run(
 ) -> Result<Ran, ToolError> {
     let begun = Instant::now();
     let question = &version.question;
-    let sources = chosen(lab, &question.sources)?;
+    // What is new is not among the answers kept from before.
+    let sources = chosen(lab.asked_anew(), &question.sources)?;
     let most = wish
         .max_articles
         .unwrap_or(question.max_articles)
         .clamp(1, 500);
-    let since = if wish.all { None } else { since(question) };
+    let since = if wish.all {
+        None
+    } else {
+        since(question, call.now())
+    };
     call.progress(0.0, Some(3.0), &format!("asking {} sources", sources.len()));
-    let gathered = call
-        .outside("gathered", gather(&sources, question, since, most))
-        .await;
+    let asked = asked(&sources, question, since, call.now());
+    let all_since = asked.iter().all(|(_, query)| query.from == since);
+    let gathered = call.outside("gathered", gather(&asked, most)).await;
     if gathered.reports.iter().all(|it| !it.is_ok()) {
         return Err(all_failed(&gathered.reports));
     }
@@ -99,7 +104,7 @@ pub async fn run(
         matched: count(keeping.matches.len()),
         new: keeping.new,
         seconds: begun.elapsed().as_secs_f64(),
-        since: since.map(|it| it.to_string()),
+        since: since.filter(|_| all_since).map(|it| it.to_string()),
         problems: gathered
             .reports
             .iter()
@@ -108,7 +113,7 @@ pub async fn run(
     };
     let to_fetch = keeping.fetched_next(MOST_FILES);
     let mut changes = keeping.changes;
-    changes.push(noted(version, &record, call.now()));
+    changes.push(noted(version, &record, &gathered.reports, call.now()));
     let mut matches = keeping.matches;
     matches.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(Ran {
@@ -120,11 +125,12 @@ pub async fn run(
     })
 }
 
-/// From when on papers are asked for by a question that was asked so before: those that fit best
-/// would be the same for ever. All of them, if its own window ends before that.
-fn since(question: &Question) -> Option<PartialDate> {
-    let last = question.last_run.as_ref().filter(|_| question.asked_so)?;
-    let at = Timestamp::parse(&last.at)?.as_micros();
+/// From when on papers are asked for of sources that answered the question before: those that fit
+/// best would be the same for ever. All of them, if its own window ends before that.
+fn since(question: &Question, now: Timestamp) -> Option<PartialDate> {
+    let last = question.last_run.as_ref()?;
+    // A run in the time to come was by a clock that was wrong.
+    let at = Timestamp::parse(&last.at)?.as_micros().min(now.as_micros());
     let from = Timestamp::from_micros(at.saturating_sub(LATE_DAYS * 86_400_000_000));
     let from = PartialDate::parse(&from.to_string())?;
     let after_from = question
@@ -140,15 +146,18 @@ fn count(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }
 
-/// The sources of these names; `*` is all.
-pub(crate) fn chosen(lab: &Lab, names: &[String]) -> Result<Vec<Arc<dyn Source>>, ToolError> {
+/// Those of these names among the sources; `*` is all.
+pub(crate) fn chosen(
+    sources: &[Arc<dyn Source>],
+    names: &[String],
+) -> Result<Vec<Arc<dyn Source>>, ToolError> {
     if names.is_empty() || names.iter().any(|it| it == "*") {
-        return Ok(lab.sources().to_vec());
+        return Ok(sources.to_vec());
     }
     let mut all: Vec<Arc<dyn Source>> = Vec::new();
     for name in names {
-        let found = lab.source(name.trim());
-        let found = found.ok_or_else(|| unknown_source(lab, name))?;
+        let found = sources.iter().find(|it| it.about().name == name.trim());
+        let found = found.ok_or_else(|| unknown_source(sources, name))?;
         if !all.iter().any(|it| Arc::ptr_eq(it, found)) {
             all.push(found.clone());
         }
@@ -156,8 +165,8 @@ pub(crate) fn chosen(lab: &Lab, names: &[String]) -> Result<Vec<Arc<dyn Source>>
     Ok(all)
 }
 
-fn unknown_source(lab: &Lab, name: &str) -> ToolError {
-    let names: Vec<String> = lab.sources().iter().map(|it| it.about().name).collect();
+fn unknown_source(sources: &[Arc<dyn Source>], name: &str) -> ToolError {
+    let names: Vec<String> = sources.iter().map(|it| it.about().name).collect();
     ToolError::Told {
         code: "SourceNotFound".to_owned(),
         message: format!(
@@ -185,13 +194,18 @@ pub(crate) fn all_failed(reports: &[SourceReport]) -> ToolError {
     }
 }
 
-async fn gather(
+/// What each source is asked: one that did not answer before has more to tell.
+fn asked(
     sources: &[Arc<dyn Source>],
     question: &Question,
     since: Option<PartialDate>,
-    most: u32,
-) -> Gathered {
-    let limit = usize::try_from(most).unwrap_or(500);
+    now: Timestamp,
+) -> Vec<(Arc<dyn Source>, PaperQuery)> {
+    let order = if question.is_source {
+        PaperOrder::Newest
+    } else {
+        PaperOrder::Relevance
+    };
     let query = PaperQuery {
         words: String::new(),
         phrases: question
@@ -203,27 +217,35 @@ async fn gather(
         authors: Vec::new(),
         venue: None,
         categories: question.categories.clone(),
-        from: since.or(question.from),
-        to: question.to,
-        limit,
-        order: if question.is_source {
-            PaperOrder::Newest
-        } else {
-            PaperOrder::Relevance
-        },
+        from: question.from,
+        to: question.to.or_else(|| end_of(order, now)),
+        limit: 0,
+        order,
     };
-    let found = search(sources, &query, &SearchOptions::of(limit)).await;
-    let within = |article: &Article| {
-        // A paper without a date may be within: it is for the score to say.
-        article.date.is_none_or(|date| {
-            let from = query.from;
-            from.is_none_or(|from| compared(date, from) != Ordering::Less)
-                && query
-                    .to
-                    .is_none_or(|to| compared(date, to) != Ordering::Greater)
-        })
+    let of = |source: &Arc<dyn Source>| {
+        let answered = question.answered_by.contains(&source.about().name);
+        let from = since.filter(|_| answered).or(question.from);
+        let query = PaperQuery {
+            from,
+            ..query.clone()
+        };
+        (source.clone(), query)
     };
-    let articles = found.papers.into_iter().map(|it| it.article).filter(within);
+    sources.iter().map(of).collect()
+}
+
+/// The end of the time that the newest are looked for in, where nobody says: issues are dated
+/// ahead, and records with a year far off would be the newest for ever.
+pub(crate) fn end_of(order: PaperOrder, now: Timestamp) -> Option<PartialDate> {
+    let today = PartialDate::parse(&now.to_string())?;
+    let next_year = PartialDate::new(i32::from(today.year) + 1, None, None);
+    next_year.filter(|_| order == PaperOrder::Newest)
+}
+
+async fn gather(asked: &[(Arc<dyn Source>, PaperQuery)], most: u32) -> Gathered {
+    let limit = usize::try_from(most).unwrap_or(500);
+    let found = search_each(asked, &SearchOptions::of(limit)).await;
+    let articles = found.papers.into_iter().map(|it| it.article);
     Gathered {
         articles: articles.take(limit).collect(),
         reports: found.reports,
@@ -259,10 +281,20 @@ fn asked_for(question: &Question) -> Relevance {
     }
 }
 
-fn noted(version: &QuestionVersion, record: &RunRecord, now: Timestamp) -> Change {
+fn noted(
+    version: &QuestionVersion,
+    record: &RunRecord,
+    reports: &[SourceReport],
+    now: Timestamp,
+) -> Change {
     let mut noted = version.clone();
     noted.question.last_run = Some(record.clone());
-    noted.question.asked_so = true;
+    let answered_by = &mut noted.question.answered_by;
+    for report in reports.iter().filter(|it| it.is_ok()) {
+        if !answered_by.contains(&report.source) {
+            answered_by.push(report.source.clone());
+        }
+    }
     noted.question.plan(now);
     noted.put(now)
 }

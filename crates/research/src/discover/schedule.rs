@@ -155,10 +155,23 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_that_does_not_exist_is_passed_over_once() {
-        let zone = TimeZone::fixed(jiff::tz::offset(2));
-        let at = next(Frequency::Daily, &[], "2026-03-29T00:30:00Z", &zone);
-        assert!(at.starts_with("2026-03-29T01:00:00"), "{at}");
+    fn an_hour_that_is_not_there_or_there_twice_is_one_time() {
+        // Summer begins at 2:30 on 29 March and ends at 4:00 on 25 October, so that 3:00 is not
+        // there on the one day and there twice on the other.
+        let zone = TimeZone::posix("XXX-2YYY,M3.5.0/2:30,M10.5.0/4").unwrap();
+        let daily = |now| next(Frequency::Daily, &[], now, &zone);
+        for (now, at) in [
+            ("2026-03-28T00:00:00Z", "2026-03-28T01:00:00"),
+            // What would have been 3:00 is 4:00.
+            ("2026-03-28T02:00:00Z", "2026-03-29T01:00:00"),
+            ("2026-03-29T01:00:00Z", "2026-03-30T00:00:00"),
+            // The first of two.
+            ("2026-10-24T12:00:00Z", "2026-10-25T00:00:00"),
+            ("2026-10-25T00:00:00Z", "2026-10-26T01:00:00"),
+        ] {
+            let found = daily(now);
+            assert!(found.starts_with(at), "{now}: {found}");
+        }
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub(super) fn all<'a>(sources: &'a [Arc<dyn Source>], article: &Article) -> Vec<
     for source in sources {
         let name = source.about().name;
         let letters = letters_of(&name);
-        // Where arXiv's files are is known without asking.
-        if letters == "arxiv" {
+        // Where arXiv's files are is known without asking, and PubMed knows of no files.
+        if matches!(letters.as_str(), "arxiv" | "pubmed") {
             continue;
         }
         if let Some(id) = name_for(&letters, article) {
@@ -55,7 +55,6 @@ fn name_for(source: &str, article: &Article) -> Option<PaperId> {
             own.or(doi).or(pubmed)
         }
         "europepmc" => pmc.or(pubmed).or(doi),
-        "pubmed" => pubmed.or(doi),
         _ => doi.or(arxiv).or(pubmed).or(pmc),
     }
 }

@@ -6,6 +6,9 @@ use url::Url;
 use super::place;
 use crate::sources::PdfPlace;
 
+/// Who names an address that came with the paper, when it is not known which source did.
+pub(super) const RECORD: &str = "record";
+
 /// arXiv's own file, if the paper is there.
 pub(super) fn arxiv(article: &Article, base: Option<&Url>) -> Option<PdfPlace> {
     let by_doi = || {
@@ -43,7 +46,11 @@ pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
         Some(open) => open,
         None => !from_publisher_alone,
     };
-    let source = article.sources.first().map_or("record", String::as_str);
+    // Of several who know the paper nobody remembers who named the address.
+    let source = match article.sources.as_slice() {
+        [only] => only,
+        _ => RECORD,
+    };
     let place = place(url, source);
     if open {
         (Some(place), None)

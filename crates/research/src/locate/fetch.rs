@@ -1,6 +1,9 @@
 //! Fetching the file: one place after another until one has it.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use deliberate_core::Article;
 use url::Url;
@@ -46,7 +49,7 @@ impl Default for FetchLimits {
 type Progress<'a> = &'a (dyn Fn(u64, Option<u64>) + Send + Sync);
 
 impl Locator {
-    /// Tries the places in order.
+    /// Tries the places in order, until one has it or they took twice the time of one.
     pub async fn fetch(
         &self,
         places: &[PdfPlace],
@@ -55,7 +58,11 @@ impl Locator {
         progress: Progress<'_>,
     ) -> Result<(PdfPlace, Downloaded), Vec<(PdfPlace, WebError)>> {
         let mut failed = Vec::new();
+        let begun = Instant::now();
         for place in places {
+            if begun.elapsed() > limits.time.saturating_mul(2) {
+                break;
+            }
             match self.fetch_one(place, to, limits, progress).await {
                 Ok(file) => return Ok((place.clone(), file)),
                 Err(error) => failed.push((place.clone(), error)),
@@ -65,6 +72,8 @@ impl Locator {
     }
 
     /// Finds and fetches: first where it is known to be, and only if that fails by asking around.
+    /// What nobody says is open is tried last, unless it is said not to be: the publisher names it,
+    /// and gives it or does not.
     pub async fn obtain(
         &self,
         article: &Article,
@@ -85,7 +94,9 @@ impl Locator {
             Err(failed) => failed,
         };
         let located = self.locate(article).await;
-        let untried: Vec<PdfPlace> = (located.places.iter())
+        let doubtful = located.doubtful.iter();
+        let doubtful = doubtful.filter(|_| article.open_access != Some(false));
+        let untried: Vec<PdfPlace> = (located.places.iter().chain(doubtful))
             .filter(|it| !failed.iter().any(|(tried, _)| tried.url == it.url))
             .cloned()
             .collect();

@@ -12,7 +12,7 @@ mod file_name;
 mod fold;
 mod unpaywall;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use deliberate_core::Article;
 use futures::future::{BoxFuture, join_all};
@@ -150,7 +150,10 @@ impl Located {
             Ok(mut places) => {
                 places.retain(|it| may_be_asked(web, it));
                 let count = places.len();
-                self.places.extend(places);
+                let (open, doubtful): (Vec<_>, Vec<_>) =
+                    places.into_iter().partition(is_said_to_be_open);
+                self.places.extend(open);
+                self.doubtful.extend(doubtful);
                 Outcome::Found { places: count }
             }
             Err(WebError::NotThere { .. }) => Outcome::Nothing,
@@ -167,15 +170,36 @@ impl Located {
         });
     }
 
-    /// Drops what is no address, and what is there twice; the first one counts.
+    /// Drops what is no address, and what is there twice; the first one counts, but what nobody is
+    /// known to have told is owed to the one who tells it, too.
     fn tidy(&mut self) {
-        let mut seen = std::collections::HashSet::new();
-        let mut fresh = |place: &PdfPlace| same_form(&place.url).is_some_and(|it| seen.insert(it));
-        self.places.retain(&mut fresh);
-        self.doubtful.retain(&mut fresh);
+        let told = std::mem::take(&mut self.places);
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for place in told {
+            let Some(form) = same_form(&place.url) else {
+                continue;
+            };
+            let at = *seen.entry(form).or_insert(self.places.len());
+            match self.places.get_mut(at) {
+                Some(known) if known.source == derive::RECORD => *known = place,
+                Some(_) => {}
+                None => self.places.push(place),
+            }
+        }
+        self.doubtful.retain(|place| {
+            let form = same_form(&place.url);
+            form.is_some_and(|it| seen.insert(it, usize::MAX).is_none())
+        });
         self.places.truncate(MOST_PLACES);
         self.doubtful.truncate(MOST_PLACES);
     }
+}
+
+/// Crossref lists the publisher's file whether it is open or not; a licence for everyone says that
+/// it is.
+fn is_said_to_be_open(place: &PdfPlace) -> bool {
+    let licence = place.licence.as_deref().unwrap_or_default();
+    place.source != "crossref" || licence.contains("creativecommons.org")
 }
 
 /// Whether a place is an address that the guard lets through.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deliberate_core::Doi;
+use deliberate_core::{Doi, cut_to_chars};
 use futures::FutureExt as _;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use secrecy::SecretString;
@@ -31,10 +31,12 @@ const KEEP: Duration = Duration::from_hours(1);
 /// Its terms: 100,000 a day.
 const EVERY: Duration = Duration::from_millis(900);
 const MOST_BYTES: u64 = 2 * 1024 * 1024;
+/// It gives short names: `cc-by`.
+const LONGEST_LICENCE: usize = 100;
 
 #[derive(Deserialize)]
 struct Work {
-    #[serde(default)]
+    /// Always there: an answer without it is none.
     is_oa: bool,
     #[serde(default)]
     best_oa_location: Option<Copy>,
@@ -91,7 +93,7 @@ fn read(copy: Copy) -> Option<PdfPlace> {
     };
     Some(PdfPlace {
         version,
-        licence: copy.license,
+        licence: copy.license.map(|it| cut_to_chars(&it, LONGEST_LICENCE)),
         ..place(url, NAME)
     })
 }

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{Pace, Web, WebError, unmarked};
 
 use super::{
     PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
     reading::{
-        ask::{Api, Gathered, Got, bounded},
-        clean, finish, names,
+        ask::{Api, Got, bounded},
+        clean, finish,
+        gather::Gathered,
+        names,
         words::{Asked, first_day, last_day},
         xml::Element,
     },
@@ -65,13 +67,12 @@ impl Arxiv {
                 ("sortOrder", "descending".to_owned()),
             ])
             .await?;
-        let mut gathered = Gathered::default();
-        gathered.came(got.kept);
-        gathered.add(got.it.all("entry").map(read));
+        let mut gathered = Gathered::of(limit, limit);
+        gathered.add(&got, got.it.all("entry").map(read));
         let total = got.it.line(&["totalResults"]);
         gathered.found.total = total.and_then(|it| it.parse().ok());
         gathered.found.ignored = ignored;
-        gathered.done(limit, &self.api)
+        gathered.done(limit, &self.api).await
     }
 
     async fn one(&self, id: &ArxivId) -> Result<Option<Article>, WebError> {
@@ -84,9 +85,8 @@ impl Arxiv {
     /// A feed. It tells of errors in an entry, with a status that may be 200.
     async fn feed(&self, query: &[(&str, String)]) -> Result<Got<Element>, WebError> {
         let got = self.api.xml(&["query"], query).await?;
-        let refused = |reason: &str| self.api.unreadable(&serde_json::Value::Null, reason);
         if got.it.name != "feed" || !got.it.declares(ATOM) {
-            return Err(refused("it is no Atom feed"));
+            return Err(self.refused(&got, "it is no Atom feed").await);
         }
         let entry = got.it.at(&["entry"]);
         let failed = entry.filter(|it| {
@@ -95,9 +95,15 @@ impl Arxiv {
         });
         if let Some(entry) = failed {
             let said = entry.line(&["summary"]).unwrap_or_default();
-            return Err(refused(&format!("it says: {}", clean::cut(&said, 200))));
+            let said = unmarked(clean::cut(&said, 200));
+            return Err(self.refused(&got, &format!("it says: {said}")).await);
         }
         Ok(got)
+    }
+
+    async fn refused(&self, got: &Got<Element>, reason: &str) -> WebError {
+        let nothing = serde_json::Value::Null;
+        self.api.disowned(&[&got.request], &nothing, reason).await
     }
 }
 

@@ -11,9 +11,10 @@ use crate::web::{Pace, Web, WebError};
 use super::{
     PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
     reading::{
-        ask::{Api, Gathered, bounded, or_none},
+        ask::{Api, Got, bounded, or_none},
         clean, finish,
         fold::folded,
+        gather::Gathered,
         json, names, sift,
         words::{Asked, first_day, last_day},
     },
@@ -21,6 +22,8 @@ use super::{
 
 /// How many pages are read for one question.
 const PAGES: usize = 12;
+/// How long pages are read for one question: what was found by then is more than nothing.
+const TIME: Duration = Duration::from_secs(20);
 /// How many days are looked back if nothing is said.
 const DAYS: i64 = 30;
 
@@ -50,32 +53,38 @@ impl Biorxiv {
     }
 
     async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::of(query);
+        let asked = asked(query)?;
         let limit = bounded(query.limit);
         let window = window(query);
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::of(limit, limit);
+        let begun = tokio::time::Instant::now();
         let (first, total, count) = self.page(&window, 0, &mut gathered).await?;
         // The oldest come first; so the first page only tells where the newest are.
         let pages = if count == 0 { 0 } else { total.div_ceil(count) };
-        let mut papers = Vec::new();
+        let (mut papers, mut read) = (Vec::new(), 1);
         for page in (1..pages).rev().take(PAGES - 1) {
+            if begun.elapsed() > TIME {
+                break;
+            }
             let cursor = page.saturating_mul(count);
             papers.extend(self.page(&window, cursor, &mut gathered).await?.0);
+            read += 1;
         }
         papers.extend(first);
-        let seen = papers.len();
-        gathered.found.articles = sifted(newest_versions(papers), query, &asked, limit);
-        // What it holds in the window is no answer to how many fit.
-        gathered.found.total = None;
-        if pages > PAGES {
-            gathered.found.ignored.push("older days of the window");
+        if papers.is_empty() && (gathered.found.skipped > 0 || total > 0) {
+            let reason = "none of its records can be read";
+            return Err(gathered.refused(&self.api, reason).await);
         }
-        if seen == 0 && (gathered.found.skipped > 0 || total > 0) {
-            return Err(self
-                .api
-                .unreadable(&Value::Null, "none of its records can be read"));
+        let mut found = gathered.found;
+        // What it holds in the window is no answer to how many fit, so no total is told.
+        found.articles = sifted(newest_versions(papers), query, &asked, limit);
+        if pages > read {
+            found.ignored.push("older days of the window");
         }
-        Ok(gathered.found)
+        if query.from.is_none() {
+            found.ignored.push("papers older than 30 days");
+        }
+        Ok(found)
     }
 
     /// A page from a place on, how many there are in all, and how many are on it.
@@ -88,12 +97,12 @@ impl Biorxiv {
         let cursor = cursor.to_string();
         let path = ["details", self.name, &window.0, &window.1, &cursor, "json"];
         let got = self.api.json(&path, &[]).await?;
-        gathered.came(got.kept);
+        gathered.note(&got);
         let count = |name: &str| {
             let number = json::number(&got.it, &format!("/messages/0/{name}"));
             number.and_then(|it| usize::try_from(it).ok())
         };
-        let records = self.records(&got.it)?;
+        let records = self.records(&got).await?;
         let papers: Vec<Paper> = records.iter().filter_map(|it| self.read(it)).collect();
         let skipped = u32::try_from(records.len() - papers.len()).unwrap_or(u32::MAX);
         gathered.found.skipped += skipped;
@@ -102,12 +111,12 @@ impl Biorxiv {
     }
 
     /// The records of an answer. None are told by a status that says so.
-    fn records<'a>(&self, answer: &'a Value) -> Result<&'a [Value], WebError> {
-        let status = json::text(answer, "/messages/0/status").unwrap_or_default();
+    async fn records<'a>(&self, got: &'a Got<Value>) -> Result<&'a [Value], WebError> {
+        let status = json::text(&got.it, "/messages/0/status").unwrap_or_default();
         if status.to_lowercase().starts_with("no posts found") {
             return Ok(&[]);
         }
-        self.api.list(answer, "/collection")
+        self.api.list(got, "/collection").await
     }
 
     async fn one(&self, id: &PaperId) -> Result<Option<Paper>, WebError> {
@@ -127,7 +136,8 @@ impl Biorxiv {
         let Some(got) = or_none(self.api.json(&path, &[]).await)? else {
             return Ok(None);
         };
-        let papers = self.records(&got.it)?.iter().filter_map(|it| self.read(it));
+        let records = self.records(&got).await?;
+        let papers = records.iter().filter_map(|it| self.read(it));
         Ok(papers.max_by_key(|it| it.version))
     }
 
@@ -210,18 +220,38 @@ impl Source for Biorxiv {
     }
 }
 
+/// What is asked. All papers of a window may be wanted, but not because what was typed holds no
+/// word.
+fn asked(query: &PaperQuery) -> Result<Asked, WebError> {
+    let nothing_typed =
+        query.words.trim().is_empty() && query.phrases.is_empty() && query.authors.is_empty();
+    if nothing_typed {
+        Ok(Asked::of(query))
+    } else {
+        Asked::something(query)
+    }
+}
+
 /// From which day to which.
 fn window(query: &PaperQuery) -> (String, String) {
     let today = jiff::Timestamp::now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date();
-    let to = query.to.map_or_else(|| today.to_string(), last_day);
-    let end: jiff::civil::Date = to.parse().unwrap_or(today);
+    window_until(query, today)
+}
+
+/// The window as it is on that day. What ends later ends on it: nothing is there yet, and the days
+/// before an end to come would all be empty.
+fn window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, String) {
+    let end = query.to.and_then(|it| last_day(it).parse().ok());
+    let end: jiff::civil::Date = end.map_or(today, |end: jiff::civil::Date| end.min(today));
     let back = || {
         let day = end.checked_sub(jiff::Span::new().days(DAYS));
         day.unwrap_or(end).to_string()
     };
-    (query.from.map_or_else(back, first_day), to)
+    let from = query.from.map_or_else(back, first_day);
+    let to = end.to_string().max(from.clone());
+    (from, to)
 }
 
 /// Each preprint once: its last version.
@@ -275,4 +305,27 @@ fn sifted(papers: Vec<Article>, query: &PaperQuery, asked: &Asked, limit: usize)
 fn authors(names: &str) -> Vec<Author> {
     let names = names.split(';').filter_map(names::whole);
     names.take(clean::AUTHORS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_ends_today_at_the_latest() {
+        let today = jiff::civil::date(2026, 11, 16);
+        let of = |from: &str, to: &str| {
+            let query = PaperQuery {
+                from: PartialDate::parse(from),
+                to: PartialDate::parse(to),
+                ..PaperQuery::default()
+            };
+            let (from, to) = window_until(&query, today);
+            format!("{from} {to}")
+        };
+        assert_eq!(of("", ""), "2026-10-17 2026-11-16");
+        assert_eq!(of("", "2026"), "2026-10-17 2026-11-16");
+        assert_eq!(of("2026-11", "2027"), "2026-11-01 2026-11-16");
+        assert_eq!(of("", "2024"), "2024-12-01 2024-12-31");
+    }
 }

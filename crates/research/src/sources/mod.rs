@@ -270,6 +270,34 @@ impl PaperId {
             return Some(Self::OpenAlex(format!("W{number}")));
         }
         let hex = lower.len() == 40 && lower.bytes().all(|it| it.is_ascii_hexdigit());
-        hex.then_some(Self::SemanticScholar(lower))
+        if hex {
+            return Some(Self::SemanticScholar(lower));
+        }
+        name_in_page(text).and_then(|it| Self::parse(&it))
+    }
+}
+
+/// The name of a paper out of the address of its page at one of the sources.
+fn name_in_page(address: &str) -> Option<String> {
+    let url = url::Url::parse(address).ok()?;
+    // `…/PMC123?pdf=render` is the file.
+    if url.query().is_some_and(|it| it.contains("pdf")) {
+        return None;
+    }
+    let host = url.host_str()?;
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    let mut parts = url.path_segments()?.rev().filter(|it| !it.is_empty());
+    let last = parts.next()?;
+    let medical = || last.starts_with(|it: char| it.is_ascii_digit());
+    match host {
+        "pubmed.ncbi.nlm.nih.gov" => Some(format!("pmid:{last}")),
+        "europepmc.org" if medical() && parts.next() == Some("MED") => Some(format!("pmid:{last}")),
+        "europepmc.org"
+        | "pmc.ncbi.nlm.nih.gov"
+        | "ncbi.nlm.nih.gov"
+        | "openalex.org"
+        | "api.openalex.org"
+        | "semanticscholar.org" => Some(last.to_owned()),
+        _ => None,
     }
 }

@@ -12,9 +12,10 @@ use super::{
     Direction, Link, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture,
     SourceSettings,
     reading::{
-        ask::{Api, Gathered, KeyPlace, PAGES, bounded, or_none},
-        clean, finish, json, names,
-        sift::{self, MORE},
+        ask::{Api, KeyPlace, bounded, or_none},
+        clean, finish,
+        gather::Gathered,
+        json, names, sift,
         words::Asked,
     },
 };
@@ -47,17 +48,12 @@ impl SemanticScholar {
         let asked = Asked::something(query)?;
         let limit = bounded(query.limit);
         // Authors can't be asked for, only looked for in what comes.
-        let wanted = if asked.authors.is_empty() {
-            limit
-        } else {
-            bounded(limit * MORE)
-        };
-        let mut gathered = Gathered::default();
+        let wanted = sift::wanted(limit, !asked.authors.is_empty());
+        let mut gathered = Gathered::of(wanted, PAGE);
         let mut place = Place::Offset(0);
-        for _ in 0..PAGES {
-            let (path, query) = ask_for(query, &asked, wanted - gathered.len(), &place);
+        while let Some(many) = gathered.next_page() {
+            let (path, query) = ask_for(query, &asked, many, &place);
             let got = self.api.json(&path, &query).await?;
-            gathered.came(got.kept);
             let total = json::number(&got.it, "/total");
             gathered.found.total = total.or(gathered.found.total);
             // Nothing found is told without a list.
@@ -65,18 +61,18 @@ impl SemanticScholar {
             let records = if none {
                 &[]
             } else {
-                self.api.list(&got.it, "/data")?
+                self.api.list(&got, "/data").await?
             };
-            let count = gathered.add(records.iter().map(read));
+            gathered.add(&got, records.iter().map(read));
             match next(&got.it, asked.newest) {
-                Some(next) if count > 0 && gathered.len() < wanted => place = next,
-                _ => break,
+                Some(next) => place = next,
+                None => gathered.end(),
             }
         }
         if !query.categories.is_empty() {
             gathered.found.ignored.push("categories");
         }
-        let mut found = gathered.done(wanted, &self.api)?;
+        let mut found = gathered.done(wanted, &self.api).await?;
         found.articles.retain(|it| sift::has_authors(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
@@ -90,7 +86,7 @@ impl SemanticScholar {
             return Ok(None);
         };
         if got.it.get("paperId").is_none() {
-            return Err(self.api.unreadable(&got.it, "there is no paper in it"));
+            return Err(self.api.refused(&got, "there is no paper in it").await);
         }
         Ok(Some(got.it))
     }
@@ -133,7 +129,8 @@ impl SemanticScholar {
                 influential: json::flag(it, "/isInfluential"),
             })
         };
-        let links = self.api.list(&got.it, "/data")?.iter().filter_map(link);
+        let records = self.api.list(&got, "/data").await?;
+        let links = records.iter().filter_map(link);
         Ok(Some(links.take(limit).collect()))
     }
 }
@@ -156,7 +153,7 @@ fn next(answer: &Value, newest: bool) -> Option<Place> {
 fn ask_for(
     query: &PaperQuery,
     asked: &Asked,
-    wanted: usize,
+    many: usize,
     place: &Place,
 ) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
     // Words joined by hyphens are not found; the two words are.
@@ -185,7 +182,7 @@ fn ask_for(
         if let Place::Offset(offset) = place {
             parameters.push(("offset", offset.to_string()));
         }
-        parameters.push(("limit", wanted.min(PAGE).to_string()));
+        parameters.push(("limit", many.to_string()));
         vec!["paper", "search"]
     };
     let edge = |it: Option<_>| it.map(|it: deliberate_core::PartialDate| it.to_string());

@@ -1,12 +1,12 @@
 //! The one tool through which all others of research can be called, for clients that are shown no
 //! others: it says what there is, and calling it with a tool's name is calling that tool.
 
-use deliberate_toolkit::{
-    About, Annotations, Call, Limits, Outcome, Tool, ToolError, answer_schema,
-};
+use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError, answer_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use super::shown::{about, only_read};
 
 /// What there is to call: name, what it is for, and what makes the schema of its arguments. That is
 /// made when it is asked for, because making all of them would be felt at the start.
@@ -67,19 +67,21 @@ impl Tool for Research {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "research",
-            title: "Research",
-            description: "Find, read, question and cite papers: search_papers, process_pdf, \
-                 search_articles, answer_research_question… (help lists all)",
+        let about = about(
+            "research",
+            "Research",
+            "Find, read, question and cite papers: search_papers, process_pdf, search_articles, \
+             answer_research_question… (help lists all)",
             // It stands for all of them, those that delete and those that ask the net among them.
-            annotations: Annotations {
+            Annotations {
                 destructive: true,
                 open_world: true,
                 ..Annotations::ADDS
             },
+        );
+        About {
             thinks: true,
-            limits: Limits::default(),
+            ..about
         }
     }
 
@@ -92,37 +94,52 @@ impl Tool for Research {
         if name == HELP || name == self.about().name {
             return None;
         }
-        let given = arguments.get("arguments").cloned();
-        Some((name.to_owned(), given.unwrap_or_else(|| json!({}))))
+        Some((name.to_owned(), meant_for_it(arguments)))
     }
 
-    async fn run(&self, input: Input, _call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let asked = input.arguments.get("tool").and_then(Value::as_str);
         let said = match asked {
-            Some(name) => self.one(name)?,
-            None => self.all(),
+            Some(name) => self.one(name, call)?,
+            None => self.all(call),
         };
-        Ok(Outcome {
-            output: Output { said },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output { said }))
+    }
+}
+
+/// The arguments of the tool that is meant. Models put them beside its name as often as not; none is
+/// passed over, and what the tool does not know it refuses.
+fn meant_for_it(arguments: &Value) -> Value {
+    let mut beside = arguments.as_object().cloned().unwrap_or_default();
+    beside.remove("tool");
+    match beside.remove("arguments") {
+        Some(Value::Object(mut given)) => {
+            for (name, value) in beside {
+                given.entry(name).or_insert(value);
+            }
+            Value::Object(given)
+        }
+        None | Some(Value::Null) => Value::Object(beside),
+        Some(given) => given,
     }
 }
 
 impl Research {
-    fn all(&self) -> String {
+    /// Those that the caller may use.
+    fn all(&self, call: &Call) -> String {
         let line = |it: &Known| format!("- `{}`: {}\n", it.name, it.description);
-        let lines: String = self.0.iter().map(line).collect();
+        let theirs = self.0.iter().filter(|it| call.may_use(it.name));
+        let lines: String = theirs.map(line).collect();
         format!(
             "# Research tools\n\nCall them by name with `tool` and `arguments`; \
              `{{\"tool\": \"help\", \"arguments\": {{\"tool\": NAME}}}}` tells the arguments of one.\n\n{lines}"
         )
     }
 
-    fn one(&self, name: &str) -> Result<String, ToolError> {
-        let Some(known) = self.0.iter().find(|it| it.name == name) else {
-            let names = self.0.iter().map(|it| it.name);
+    fn one(&self, name: &str, call: &Call) -> Result<String, ToolError> {
+        let mut theirs = self.0.iter().filter(|it| call.may_use(it.name));
+        let names = theirs.clone().map(|it| it.name);
+        let Some(known) = theirs.find(|it| it.name == name) else {
             return Err(ToolError::UnknownTool {
                 name: deliberate_core::cut_to_chars(name, 80),
                 nearest: deliberate_core::nearest(name, names),

@@ -10,6 +10,7 @@ mod citations;
 mod collection;
 mod discovery;
 mod front;
+mod job_said;
 mod processing;
 mod reading;
 mod retrieval;

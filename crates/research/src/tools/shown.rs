@@ -7,7 +7,7 @@ use deliberate_toolkit::{About, Annotations, Limits, Outcome, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::collect::{Category, Kept, Provenance};
+use crate::collect::{Category, Kept, Provenance, harmless};
 
 /// An article in an answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -135,7 +135,12 @@ pub(crate) fn count(many: u64, what: &str) -> String {
 /// What is said of a call that went well but not smoothly.
 pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
     for note in notes {
-        let _ = write!(said, "\n> {note}");
+        // Some of it others wrote.
+        let note: String = note
+            .chars()
+            .map(|it| if it.is_control() { ' ' } else { it })
+            .collect();
+        let _ = write!(said, "\n> {}", harmless(&note));
     }
     said
 }

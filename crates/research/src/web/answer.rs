@@ -90,7 +90,7 @@ impl Judge<'_> {
                 said = said.replace(secret, "…");
             }
         }
-        let said = cut_to_chars(&said, MOST_SAID_CHARS);
+        let said = cut_to_chars(&unmarked(&said), MOST_SAID_CHARS);
         (!said.is_empty()).then_some(said)
     }
 }
@@ -111,13 +111,24 @@ fn as_it_is(response: Response, url: &Url) -> Result<Response, Setback> {
     Ok(response)
 }
 
-/// The words of an error: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`.
+/// The words of an error: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`,
+/// `{"message": [{"message": …}]}`.
 fn message_in(value: &Value) -> Option<String> {
+    let inner = |it: &Value| it.get("message")?.as_str().map(str::to_owned);
+    let words = |it: &Value| match it {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(all) => all.first().and_then(inner),
+        it => inner(it),
+    };
     ["message", "error", "detail", "error_message"]
         .iter()
         .filter_map(|it| value.get(*it))
-        .find_map(|it| it.as_str().or_else(|| it.get("message")?.as_str()))
-        .map(str::to_owned)
+        .find_map(words)
+}
+
+/// Words of others in a message of ours: they can't be taken for marks around a text.
+pub(crate) fn unmarked(text: &str) -> String {
+    text.replace('<', "‹").replace('`', "'")
 }
 
 /// What kind of answer it says it is: lower case, without parameters.

@@ -57,6 +57,9 @@ pub struct Downloaded {
     pub url: Url,
 }
 
+/// How the name of a file begins that is being fetched; letters at random follow.
+pub(crate) const PART: &str = ".part-";
+
 /// A PDF says that it is one within so many bytes.
 const HEAD_BYTES: usize = 1024;
 
@@ -143,11 +146,7 @@ impl<'a> Filling<'a> {
         content_type: String,
     ) -> Result<Self, Setback> {
         let folder = to.parent().unwrap_or(Path::new(".")).to_owned();
-        let made = blocking(move || {
-            tempfile::Builder::new()
-                .prefix(".part-")
-                .tempfile_in(folder)
-        });
+        let made = blocking(move || tempfile::Builder::new().prefix(PART).tempfile_in(folder));
         let (file, path) = made.await?.into_parts();
         Ok(Self {
             request,

@@ -10,7 +10,7 @@ use url::Url;
 use super::{
     WebError,
     client::Clients,
-    guard::{Guard, Refused, origin},
+    guard::{Asker, Guard, Refused, origin},
     persist::Setback,
     request::{address_of, host_of},
 };
@@ -61,13 +61,20 @@ pub(super) async fn follow(
     let home = origin(outgoing.url);
     let mut url = outgoing.clean(outgoing.url.clone());
     let mut body = outgoing.body;
+    let mut asked_by = Asker::Settings;
     for _ in 0..=MOST_REDIRECTS {
         let at_home = origin(&url) == home;
-        check(guard, &url, at_home && outgoing.has_secrets()).map_err(Setback::Final)?;
-        let client = clients
-            .get(guard.trusts(&url))
-            .await
-            .map_err(Setback::Final)?;
+        let trusted = asked_by == Asker::Settings && guard.trusts(&url);
+        guard.check_for(&url, asked_by).map_err(Setback::Final)?;
+        if at_home && outgoing.has_secrets() && url.scheme() != "https" && !trusted {
+            let reason = "a key is sent over https only";
+            return Err(Setback::Final(forbidden(&url, reason)));
+        }
+        // Once out on the net, no redirect leads back in.
+        if !trusted {
+            asked_by = Asker::Net;
+        }
+        let client = clients.get(trusted).await.map_err(Setback::Final)?;
         let request = build(client, outgoing, &url, body, at_home).map_err(Setback::Final)?;
         let response = client
             .execute(request)
@@ -93,14 +100,6 @@ pub(super) async fn follow(
     }
     let reason = format!("it redirects more than {MOST_REDIRECTS} times");
     Err(Setback::Final(unreadable(&url, &reason)))
-}
-
-fn check(guard: &Guard, url: &Url, with_secrets: bool) -> Result<(), WebError> {
-    guard.check(url)?;
-    if with_secrets && url.scheme() != "https" && !guard.trusts(url) {
-        return Err(forbidden(url, "a key is sent over https only"));
-    }
-    Ok(())
 }
 
 fn build(

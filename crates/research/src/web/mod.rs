@@ -22,7 +22,9 @@ mod request;
 
 use std::path::PathBuf;
 
+pub(crate) use answer::unmarked;
 pub use door::Web;
+pub(crate) use download::PART;
 pub use download::{Download, Downloaded, Expect};
 pub use error::WebError;
 pub use guard::{Names, SystemNames, refusal_of};

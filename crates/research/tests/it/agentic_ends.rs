@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agentic::{TOOL, ask, expanded, good, nodes, scores},
-    answer_kit::{Room, draft, sleep},
+    answer_kit::{Room, draft, passage, sleep},
 };
 
 fn set_up(room: &Room) {
@@ -189,4 +189,86 @@ async fn bad_input_is_refused() {
         assert!(error.to_string().contains(field), "{error}");
     }
     assert_eq!(room.purposes(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_hangs_leaves_time_for_the_search() {
+    let room = Room::new(sleep());
+    room.model.hangs.store(true, Ordering::Relaxed);
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "partial");
+    assert_eq!(output["sources"].as_array().unwrap().len(), 2);
+    let nodes = nodes(&output);
+    assert!(nodes.contains(&"retrieve".to_owned()), "{nodes:?}");
+    assert!(
+        output["notes"].to_string().contains("took longer"),
+        "{output}"
+    );
+}
+
+#[tokio::test]
+async fn few_tokens_are_kept_for_the_answer() {
+    let options = AnswerOptions {
+        tokens: 5_000,
+        ..AnswerOptions::default()
+    };
+    let long = format!(
+        "Those who slept recalled 78% of the pairs. {}",
+        "They slept well. ".repeat(100)
+    );
+    let passages = (0..6).map(|at| passage("sleep", "Petrov", 2021, at + 1, &long));
+    let room = Room::with(passages.collect(), options, true);
+    let good = draft(&[("Those who slept recalled 78% of the pairs.", &["p1"])]);
+    room.will_say("answer", &good);
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(room.purposes(), ["answer"]);
+    assert_eq!(output["status"], "partial", "{output}");
+    assert_eq!(output["sentences"][0]["verdict"], "supported");
+    let shown = room.asked("answer").matches("<passage ").count();
+    assert!((1..6).contains(&shown), "{shown} passages fit");
+}
+
+#[tokio::test]
+async fn what_had_to_be_asked_again_is_counted() {
+    let room = Room::new(sleep());
+    room.will_say("expand", &json!("no JSON object"));
+    room.will_say("expand", &json!("nor this"));
+    room.will_say("filters", &json!("nor this"));
+    room.will_say("filters", &json!({}));
+    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    room.will_say("answer", &good());
+    let output = room.done(TOOL, ask()).await;
+    assert_eq!(output["status"], "answered");
+    assert_eq!(room.purposes().len(), 6);
+    assert_eq!(output["spent"]["model_calls"], 6);
+}
+
+#[tokio::test]
+async fn a_model_can_not_vouch_with_words_about_something_else() {
+    for (claim, quote) in [
+        (
+            "Melatonin tablets cure insomnia.",
+            "Longer naps had no further benefit.",
+        ),
+        (
+            "Naps of Kenyan pilots are useless.",
+            "A nap of 20 minutes improved recall of word pairs",
+        ),
+        (
+            "Dozing spoils what one knows.",
+            "Longer naps had no further benefit.",
+        ),
+    ] {
+        let room = Room::new(sleep());
+        room.will_say("expand", &json!({ "queries": [] }));
+        room.will_say("filters", &json!({}));
+        room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+        room.will_say("answer", &draft(&[(claim, &["p2"])]));
+        let opinion = json!({ "number": 1, "supported": true, "passage": "p2", "quote": quote });
+        room.will_say("check", &json!({ "claims": [opinion] }));
+        let mut arguments = ask();
+        arguments["max_retries"] = json!(0);
+        let output = room.done(TOOL, arguments).await;
+        assert_eq!(output["status"], "withheld", "{claim}: {output}");
+    }
 }

@@ -124,6 +124,17 @@ async fn a_paper_that_was_not_read_is_asked_for_and_a_failure_is_no_answer() {
     );
     assert_eq!(found["contexts"][0]["from"], "semantic_scholar");
     assert_eq!(found["contexts"][0]["place"], Value::Null);
+    // That it is cited and nobody knows where is not the same as that nobody knows.
+    let silent = s2(BEES, "10.5555/bees", &[], "citedPaper", 1);
+    answers(&server, "10.5555/silent/references", &[silent]).await;
+    for (citing, note) in [
+        ("10.5555/silent", "says that it cites it"),
+        ("10.5555/nobody", "does not know what"),
+    ] {
+        let found = contexts(&kit, citing, "10.5555/bees").await;
+        assert_eq!(found["contexts"], json!([]));
+        assert!(said(&found).contains(note), "{found:#}");
+    }
     let wrong = |citing: &str| {
         let arguments = json!({ "citing_paper_id": citing, "cited_paper_id": "10.5555/bees" });
         kit.wrong("get_citation_context", arguments)
@@ -196,6 +207,7 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         (Some(1), Some(1))
     );
     assert!(said(&near).contains("Cited by (1)") && said(&near).contains("Cites (1)"));
+    assert!(said(&near).contains("depth 2"), "{near:#}");
     let deep = json!({ "article_id": "10.5555/bees", "depth": 2, "include_metrics": false });
     let deep = kit.done("explore_citation_network", deep).await;
     assert!(deep.get("metrics").is_none());
@@ -206,6 +218,13 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         "{deep:#}"
     );
     assert_eq!(node["distance"], 2);
+    let farther = said(&deep).split("## Farther away").nth(1).unwrap_or("");
+    assert!(
+        farther.contains("What is cited beside the bees")
+            && farther.contains("cited by “A work that cites the bees often”"),
+        "{}",
+        said(&deep)
+    );
     for (depth, id) in [(0, "10.5555/bees"), (4, "10.5555/bees")] {
         let told = kit
             .wrong(

@@ -139,12 +139,129 @@ async fn retractions_are_found_from_both_sides() {
 }
 
 #[tokio::test]
+async fn an_id_that_nobody_knows_is_told_though_another_leads_to_the_work() {
+    let server = MockServer::start().await;
+    let paper = json!({
+        "paperId": "a".repeat(40), "externalIds": { "ArXiv": "2301.00001" }, "title": TITLE,
+        "year": 2024, "authors": [{ "name": "Ada Lovelace" }],
+    });
+    Mock::given(method("GET"))
+        .and(path("/paper/ARXIV:2301.00001"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(paper))
+        .mount(&server)
+        .await;
+    let kit = Kit::with_sources(&server.uri(), &["semantic_scholar"]);
+    let entry = |doi: &str| {
+        let fields = "author = {Lovelace, Ada}, year = 2024, eprint = {2301.00001}";
+        let more = "archiveprefix = {arXiv}";
+        json!({ "citation": format!("@misc{{x, title = {{{TITLE}}}, {fields}, {more}{doi}}}") })
+    };
+    let found = verify(&kit, entry("")).await;
+    assert_eq!(found["status"], "verified", "{found:#}");
+    assert_eq!(
+        found["retracted"],
+        Value::Null,
+        "nobody who knows of retractions was asked: {found:#}"
+    );
+    assert!(said(&found).contains("whether it was retracted is not known"));
+    // arXiv's own DOI is the same name.
+    let found = verify(&kit, entry(", doi = {10.48550/arXiv.2301.00001}")).await;
+    assert_eq!(found["status"], "verified", "{found:#}");
+    let found = verify(&kit, entry(", doi = {10.5555/made.up}")).await;
+    assert_eq!(found["status"], "differs", "{found:#}");
+    assert!(said(&found).contains("10.5555/made.up"), "{found:#}");
+}
+
+#[tokio::test]
+async fn what_became_of_a_work_is_unknown_unless_it_could_be_asked_for() {
+    let server = MockServer::start().await;
+    let own = work("10.5555/one", TITLE, 2024);
+    at(&server, "/works/10.5555/one", one(&own), 9).await;
+    at(&server, "/works", ResponseTemplate::new(400), 9).await;
+    let kit = asking(&server);
+    let found = verify(&kit, json!({ "doi": "10.5555/one" })).await;
+    assert_eq!(found["status"], "verified", "{found:#}");
+    assert_eq!(found["retracted"], Value::Null, "{found:#}");
+    assert!(found["reasons"].to_string().contains("retractions by"));
+    let entry = json!({ "bibliography": format!("@misc{{x, title = {{{TITLE}}}, doi = {{10.5555/one}}}}") });
+    let audit = kit.done("audit_bibliography", entry).await;
+    assert_eq!(audit["retraction_unknown"], json!(["x"]), "{audit:#}");
+    assert!(said(&audit).contains("not known whether retracted: x"));
+}
+
+#[tokio::test]
+async fn a_retraction_of_the_work_behind_a_wrong_id_is_not_the_cited_works() {
+    let right = work("10.5555/one", TITLE, 2024);
+    let other = work(
+        "10.5555/two",
+        "RETRACTED: Concrete bridges under load",
+        2024,
+    );
+    let kit = asking(&crossref(&[right, other.clone()]).await);
+    let given = json!({ "title": TITLE, "authors": ["Ada Lovelace"], "doi": "10.5555/two" });
+    let found = verify(&kit, given.clone()).await;
+    assert_eq!(found["status"], "wrong_identifier", "{found:#}");
+    assert_eq!(found["retracted"], false, "{found:#}");
+    // The right one is not found: nobody knows what became of it.
+    let kit = asking(&crossref(&[other]).await);
+    let found = verify(&kit, given).await;
+    assert_eq!(found["status"], "wrong_identifier", "{found:#}");
+    assert_eq!(found["retracted"], Value::Null, "{found:#}");
+}
+
+#[tokio::test]
+async fn nobody_cites_what_was_taken_back_without_being_told() {
+    let mut own = work("10.5555/own", TITLE, 2024);
+    own["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
+    let kit = asking(&crossref(&[own]).await);
+    kit.done("add_article", json!({ "identifiers": ["10.5555/own"] }))
+        .await;
+    for (tool, mark) in [
+        ("format_citations", "**Retracted**"),
+        ("export_bibliography", "**Retracted**"),
+    ] {
+        let output = kit.done(tool, json!({})).await;
+        assert_eq!(output["retracted"].as_array().unwrap().len(), 1, "{tool}");
+        assert!(said(&output).contains(mark), "{tool}: {output:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_citation_of_a_retracted_work_says_so() {
+    let mut own = work("10.5555/own", &format!("RETRACTED: {TITLE}"), 2024);
+    own["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
+    let server = crossref(&[own]).await;
+    let kit = asking(&server);
+    kit.done("add_article", json!({ "identifiers": ["10.5555/own"] }))
+        .await;
+    let asked = json!({ "articles": ["10.5555/own"], "style": "apa" });
+    let cited = kit.done("format_citations", asked).await;
+    assert!(said(&cited).contains("**Retracted**"), "{cited:#}");
+    let file = kit.done("export_bibliography", json!({})).await;
+    assert!(
+        file["preview"]
+            .as_str()
+            .unwrap()
+            .contains("note = {Retracted}"),
+        "{file:#}"
+    );
+}
+
+#[tokio::test]
 async fn what_says_nothing_is_refused() {
     let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref"]);
     for (arguments, field) in [
         (json!({}), "citation"),
         (json!({ "title": "  " }), "citation"),
         (json!({ "title": "x", "doi": "no doi" }), "doi"),
+        (
+            json!({ "citation": "@article{x, title = {Never closed" }),
+            "can't be read, line 1",
+        ),
+        (
+            json!({ "citation": "@misc{a, title = {A}}\n@misc{b, title = {B}}" }),
+            "audit_bibliography",
+        ),
         (json!({ "title": "x", "year": 99_999 }), "year"),
         (
             json!({ "article_identifier": "x", "title": "y" }),
@@ -190,7 +307,34 @@ async fn a_bibliography_is_audited_entry_by_entry() {
     let few = json!({ "bibliography": BIBTEX, "max_entries": 1 });
     let few = kit.done("audit_bibliography", few).await;
     assert_eq!(few["entries"].as_array().unwrap().len(), 1);
-    assert!(few["left_out"].as_u64().unwrap() >= 2, "{few:#}");
+    assert_eq!(
+        (&few["left_out"], &few["next_offset"]),
+        (&json!(3), &json!(1))
+    );
+    assert!(said(&few).contains("offset 1 goes on"), "{few:#}");
+    assert_eq!(
+        few["duplicates"], audit["duplicates"],
+        "those that are not looked at are compared, too"
+    );
+    let rest = json!({ "bibliography": BIBTEX, "max_entries": 9, "offset": 1 });
+    let rest = kit.done("audit_bibliography", rest).await;
+    let keys: Vec<&Value> = rest["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["key"])
+        .collect();
+    assert_eq!(keys, ["twin", "third", "last"]);
+    assert_eq!(
+        (&rest["left_out"], rest.get("next_offset")),
+        (&json!(0), None)
+    );
+    let beyond = json!({ "bibliography": BIBTEX, "offset": 4 });
+    assert!(
+        kit.wrong("audit_bibliography", beyond)
+            .await
+            .contains("offset")
+    );
 }
 
 #[tokio::test]
@@ -242,5 +386,15 @@ async fn what_is_audited_is_said_once_and_is_there() {
             all["left_out"].as_u64()
         ),
         (1, Some(2))
+    );
+    let last = json!({ "max_entries": 1, "offset": 2 });
+    let last = kit.done("audit_bibliography", last).await;
+    assert_eq!(last["left_out"], 0);
+    assert_ne!(last["entries"][0]["key"], all["entries"][0]["key"]);
+    let beyond = json!({ "offset": 3 });
+    assert!(
+        kit.wrong("audit_bibliography", beyond)
+            .await
+            .contains("offset")
     );
 }

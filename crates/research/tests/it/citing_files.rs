@@ -76,6 +76,8 @@ async fn no_name_leads_elsewhere_and_each_gets_its_ending() {
         ("smith.2020", "smith.2020.bib"),
         ("Mine.BIB", "Mine.BIB"),
         ("run.sh", "run.sh.bib"),
+        ("page.html", "page.html.bib"),
+        ("deliberate.db", "deliberate.db.bib"),
     ] {
         let output = kit
             .done("export_bibliography", json!({ "filename": name }))
@@ -125,7 +127,11 @@ async fn a_link_is_not_followed_and_a_folder_not_replaced() {
     std::os::unix::fs::symlink(&outside, exports.join("link.bib")).unwrap();
     let nowhere = kit.folder.path().join("nowhere.txt");
     std::os::unix::fs::symlink(&nowhere, exports.join("dangling.bib")).unwrap();
-    for name in ["link", "dangling", "folder"] {
+    let made = std::process::Command::new("mkfifo")
+        .arg(exports.join("pipe.bib"))
+        .status();
+    assert!(made.unwrap().success());
+    for name in ["link", "dangling", "folder", "pipe"] {
         let told = kit
             .wrong("export_bibliography", json!({ "filename": name }))
             .await;
@@ -141,6 +147,28 @@ async fn a_link_is_not_followed_and_a_folder_not_replaced() {
     );
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "precious");
     assert!(!nowhere.exists());
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_told() {
+    let (kit, _) = kit_with_bees().await;
+    for name in ["ants", "wasps"] {
+        let title = format!("On {name} and where they live");
+        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+            .await;
+    }
+    for tool in ["export_bibliography", "format_citations"] {
+        let some = kit.done(tool, json!({ "max_results": 2 })).await;
+        assert_eq!(some["left_out"], 1, "{tool}: {some:#}");
+        assert!(said(&some).contains("1 more of the collection"), "{some:#}");
+        let mut all = json!({ "max_results": 3 });
+        if tool == "export_bibliography" {
+            all["overwrite"] = json!(true);
+        }
+        let all = kit.done(tool, all).await;
+        assert_eq!(all["left_out"], 0, "{tool}");
+        assert!(!said(&all).contains("more of the collection"));
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Clock, SystemClock, SystemIds};
+use deliberate_core::{Clock, IdSource, SystemClock, SystemIds};
 use deliberate_research::{
     AnswerOptions, Embeddings, Face, Lab, Options, RetrievalOptions, register,
     sources::SourceSettings,
@@ -53,19 +53,7 @@ impl Kit {
 
     /// One whose sources are all at that address.
     pub(crate) fn with_sources(base: &str, names: &[&str]) -> Self {
-        Self::with(|options| {
-            for name in names {
-                options.sources.insert(
-                    (*name).to_owned(),
-                    SourceSettings {
-                        base_url: Some(Url::parse(base).unwrap()),
-                        key: None,
-                        contact: None,
-                        keep: Duration::ZERO,
-                    },
-                );
-            }
-        })
+        Self::with(|options| set_sources(options, base, names))
     }
 
     /// One on a folder, whose options are changed.
@@ -77,6 +65,16 @@ impl Kit {
     pub(crate) fn timed(
         folder: Arc<TempDir>,
         clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
+        Self::made(folder, clock, Arc::new(SystemIds), change)
+    }
+
+    /// The same, with ids of another maker.
+    pub(crate) fn made(
+        folder: Arc<TempDir>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
         change: impl FnOnce(&mut Options),
     ) -> Self {
         let root = folder.path();
@@ -112,7 +110,7 @@ impl Kit {
             store: store.clone(),
             minds: Arc::new(OneMind(None)),
             clock,
-            ids: Arc::new(SystemIds),
+            ids,
             bounds: Bounds::default(),
         });
         Self {
@@ -168,6 +166,21 @@ impl Kit {
             error.code(),
             error.hint().unwrap_or_default()
         )
+    }
+}
+
+/// Has these sources asked at that address.
+pub(crate) fn set_sources(options: &mut Options, base: &str, names: &[&str]) {
+    for name in names {
+        options.sources.insert(
+            (*name).to_owned(),
+            SourceSettings {
+                base_url: Some(Url::parse(base).unwrap()),
+                key: None,
+                contact: None,
+                keep: Duration::ZERO,
+            },
+        );
     }
 }
 

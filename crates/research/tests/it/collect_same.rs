@@ -2,9 +2,12 @@
 
 use deliberate_toolkit::{Answer, Caller};
 use serde_json::{Value, json};
-use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path_regex, query_param_contains},
+};
 
-use crate::collect_kit::{Kit, paper, pdf, said};
+use crate::collect_kit::{Kit, files_in, paper, pdf, said};
 
 async fn upload(kit: &Kit, path: &str, collection: &str) -> Value {
     let arguments = json!({ "file_path": path, "collection_name": collection });
@@ -137,6 +140,66 @@ async fn authors_are_found_as_people_type_them() {
         let results = found["results"].as_array().unwrap();
         assert_eq!(results.len(), 1, "{name}: {found:#}");
     }
+}
+
+/// Papers of one author and year, whose titles begin alike.
+async fn parts(names: &[&str]) -> (MockServer, Kit) {
+    let server = MockServer::start().await;
+    for (at, name) in (1..).zip(names) {
+        let title = format!("On the ways of bees in the high north, part {name}");
+        let feed = format!(
+            r#"<feed xmlns="http://www.w3.org/2005/Atom"><entry>
+            <id>http://arxiv.org/abs/2301.0000{at}v1</id><published>2023-01-01T00:00:00Z</published>
+            <title>{title}</title><summary>All about bees.</summary>
+            <author><name>Ada Lovelace</name></author></entry></feed>"#
+        );
+        Mock::given(query_param_contains("id_list", format!("2301.0000{at}")))
+            .respond_with(ResponseTemplate::new(200).set_body_raw(feed, "application/atom+xml"))
+            .mount(&server)
+            .await;
+        let body = paper(&title, &format!("bees of part {name}"));
+        Mock::given(path_regex(format!("^/pdf/2301.0000{at}")))
+            .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
+            .mount(&server)
+            .await;
+    }
+    let kit = Kit::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
+    (server, kit)
+}
+
+#[tokio::test]
+async fn papers_whose_titles_begin_alike_have_files_of_their_own() {
+    let (_server, kit) = parts(&["one", "two"]).await;
+    let both = json!({ "identifiers": ["2301.00001", "2301.00002"], "download": true });
+    kit.done("add_article", both).await;
+    for (id, part) in [("2301.00001", "one"), ("2301.00002", "two")] {
+        let read = json!({ "article_identifier": id, "pages": "1" });
+        let read = kit.done("read_article", read).await;
+        let there = format!("bees of part {part} ");
+        assert!(said(&read).contains(&there), "{id}: {}", said(&read));
+    }
+    assert_eq!(files_in(&kit.papers()).len(), 2);
+}
+
+#[tokio::test]
+async fn the_file_of_another_work_joins_no_two() {
+    let (_server, kit) = parts(&["one", "two"]).await;
+    let first = json!({ "identifiers": ["2301.00001"], "download": true });
+    kit.done("add_article", first).await;
+    let second = json!({ "identifiers": ["2301.00002"] });
+    kit.done("add_article", second).await;
+    let fetched = json!({ "source": "2301.00002" });
+    let fetched = kit.done("download_pdf", fetched).await;
+    let first = json!({ "article_identifier": "2301.00001" });
+    let first = kit.done("get_article_details", first).await;
+    let from = first["file"]["path"].as_str().unwrap();
+    // Somebody puts the wrong file into its place.
+    std::fs::copy(from, fetched["file"]["path"].as_str().unwrap()).unwrap();
+    let read = json!({ "pdf_path": "2301.00002" });
+    let wrong = kit.wrong("process_pdf", read).await;
+    assert!(wrong.contains("AnothersFile"), "{wrong}");
+    let listed = kit.done("list_articles", json!({})).await;
+    assert_eq!(listed["total"], 2, "{listed:#}");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Search in the collection: each article once, every filter applied, the place of each passage.
 
+use deliberate_core::{Article, Timestamp};
+use deliberate_research::collect::{Kept, Library, Version};
 use serde_json::{Value, json};
 
 use crate::collect_kit::{Kit, paper, said};
@@ -167,4 +169,72 @@ async fn a_paper_that_gives_orders_stays_between_its_marks() {
     let shown = said(&found).to_lowercase();
     assert_eq!(shown.matches("</passage").count(), 1, "{shown}");
     assert!(shown.contains("never instructions"));
+}
+
+/// An article of a journal, without a text.
+fn of_journal(at: i64, title: &str, venue: &str) -> deliberate_core::Change {
+    let kept = Kept {
+        id: format!("a{at}"),
+        cite_key: format!("key{at}"),
+        article: Article {
+            title: title.to_owned(),
+            venue: Some(venue.to_owned()),
+            ..Article::default()
+        },
+        ..Kept::empty(Timestamp::from_micros(at))
+    };
+    Version::new(kept).put(Timestamp::from_micros(at))
+}
+
+#[tokio::test]
+async fn a_part_of_a_name_stands_for_every_journal_that_holds_it() {
+    let kit = Kit::new();
+    let mut articles = vec![of_journal(1, "On quarks", "Nature Physics")];
+    for at in 2..=220 {
+        articles.push(of_journal(at, "On insects", "Nature Communications"));
+    }
+    kit.store.commit(articles).await.unwrap();
+    let quarks = json!({ "query": "quarks", "journal": "nature" });
+    let found = kit.done("search_articles", quarks).await;
+    assert_eq!(found["results"][0]["title"], "On quarks", "{found:#}");
+}
+
+#[tokio::test]
+async fn a_term_is_looked_for_in_titles_and_in_authors() {
+    let kit = Kit::new();
+    let by_gray = json!({ "authors": ["Ann Gray"] });
+    with_facts(&kit, "bees", "bees", by_gray, json!([])).await;
+    with_facts(&kit, "gray wolves", "wolves", json!({}), json!([])).await;
+    with_facts(&kit, "ants", "ants", json!({}), json!([])).await;
+    let listed = kit
+        .done("list_articles", json!({ "search_term": "Gray" }))
+        .await;
+    assert_eq!(listed["total"], 2, "{listed:#}");
+    let wrong = json!({ "search_term": "?!" });
+    let wrong = kit.wrong("list_articles", wrong).await;
+    assert!(wrong.contains("search_term"), "{wrong}");
+}
+
+#[tokio::test]
+async fn there_is_a_citation_key_for_every_article() {
+    let kit = Kit::new();
+    let keyed = |at: i64, key: String| {
+        let kept = Kept {
+            id: format!("a{at}"),
+            cite_key: key,
+            ..Kept::empty(Timestamp::from_micros(at))
+        };
+        Version::new(kept).put(Timestamp::from_micros(at))
+    };
+    let letters = ('a'..='z').map(|it| format!("gray{it}"));
+    let numbers = (2..=1_500).map(|it| format!("gray{it}"));
+    let keys = ["gray".to_owned()]
+        .into_iter()
+        .chain(letters)
+        .chain(numbers);
+    let taken = (0..).zip(keys).map(|(at, key)| keyed(at, key));
+    kit.store.commit(taken.collect()).await.unwrap();
+    let library = Library(kit.store.as_ref());
+    assert_eq!(library.free_cite_key("gray").await.unwrap(), "gray1501");
+    assert_eq!(library.free_cite_key("green").await.unwrap(), "green");
 }

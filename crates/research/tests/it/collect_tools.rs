@@ -1,5 +1,6 @@
 //! The collection's tools: list, details, update, delete, stats, and the front.
 
+use deliberate_toolkit::{Answer, Caller, Principal, Scope};
 use serde_json::json;
 
 use crate::collect_kit::{Kit, paper, said};
@@ -241,6 +242,35 @@ async fn the_front_knows_all_tools_and_calls_them() {
         )
         .await;
     assert_eq!(listed["total"], 0);
+}
+
+#[tokio::test]
+async fn arguments_beside_the_name_of_the_tool_are_not_passed_over() {
+    let kit = Kit::new();
+    let beside = json!({ "tool": "list_articles", "limit": 0 });
+    let error = kit.wrong("research", beside).await;
+    assert!(error.contains("limit"), "{error}");
+    let both = json!({ "tool": "list_articles", "arguments": { "limit": 1 }, "nonsense": 2 });
+    let error = kit.wrong("research", both).await;
+    assert!(error.contains("nonsense"), "{error}");
+}
+
+#[tokio::test]
+async fn help_tells_of_what_the_caller_may_use() {
+    let kit = Kit::new();
+    let caller = Caller {
+        principal: Principal {
+            name: Some("ann".into()),
+            scope: Scope::Only(["search_*".to_owned()].into()),
+        },
+        ..Caller::default()
+    };
+    let help = kit.registry.call("research", json!({}), caller).await;
+    let Ok(Answer::Done(help)) = help else {
+        panic!("{help:?}");
+    };
+    assert!(said(&help).contains("`search_articles`"));
+    assert!(!said(&help).contains("`delete_research_question`"));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use deliberate_core::Clock;
 use deliberate_research::sources::SourceSettings;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use url::Url;
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -79,8 +80,18 @@ pub(crate) fn asking(server: &MockServer) -> Kit {
 
 /// The same by another clock, looking so often what is due.
 pub(crate) fn timed(server: &MockServer, clock: Arc<dyn Clock>, every: Option<Duration>) -> Kit {
+    timed_on(server, Arc::new(tempfile::tempdir().unwrap()), clock, every)
+}
+
+/// The same on a folder, which others may use.
+pub(crate) fn timed_on(
+    server: &MockServer,
+    folder: Arc<TempDir>,
+    clock: Arc<dyn Clock>,
+    every: Option<Duration>,
+) -> Kit {
     let base = Url::parse(&server.uri()).unwrap();
-    Kit::timed(Arc::new(tempfile::tempdir().unwrap()), clock, |options| {
+    Kit::timed(folder, clock, |options| {
         options.schedule_every = every;
         let settings = SourceSettings {
             base_url: Some(base),

@@ -1,20 +1,17 @@
 //! Runs of questions against sources on loopback.
 
-use std::sync::Arc;
-
 use deliberate_core::{Article, Change, Timestamp};
 use deliberate_research::discover::Match;
 use deliberate_store::Page;
-use deliberate_testkit::FixedClock;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::{
     collect_kit::{Kit, paper, said},
-    discover_kit::{asking, at, crossref, timed, work, works},
+    discover_kit::{asking, at, crossref, work, works},
 };
 
-async fn question(kit: &Kit, more: Value) -> Value {
+pub(crate) async fn question(kit: &Kit, more: Value) -> Value {
     let mut arguments = json!({
         "name": "Bees", "keywords": ["honey bees"], "min_relevance_score": 0.3,
     });
@@ -25,7 +22,7 @@ async fn question(kit: &Kit, more: Value) -> Value {
     made["question"]["question_id"].clone()
 }
 
-async fn run(kit: &Kit, id: &Value) -> Value {
+pub(crate) async fn run(kit: &Kit, id: &Value) -> Value {
     let arguments = json!({ "question_id": id, "force_run": true });
     kit.done("run_discovery_for_question", arguments).await
 }
@@ -35,7 +32,7 @@ async fn articles(kit: &Kit) -> u64 {
     listed["articles"].as_array().unwrap().len() as u64
 }
 
-fn bees() -> Vec<Value> {
+pub(crate) fn bees() -> Vec<Value> {
     vec![
         work("10.5555/one", "Honey bees and their dances", 2024),
         work("10.5555/two", "Honey bees at night", 2021),
@@ -201,38 +198,6 @@ async fn two_records_of_one_article_are_one_match() {
     assert_eq!(ran["run"]["matched"], 1, "{ran:#}");
     assert_eq!(ran["matches"][0]["article_id"], id);
     assert_eq!(articles(&kit).await, 1);
-}
-
-#[tokio::test]
-async fn a_question_is_not_run_twice_in_a_row_and_later_asks_for_what_is_new() {
-    let server = crossref(&bees()).await;
-    let clock = Arc::new(FixedClock::new());
-    let kit = timed(&server, clock.clone(), None);
-    let id = question(&kit, json!({})).await;
-    let once = json!({ "question_id": id });
-    let first = kit.done("run_discovery_for_question", once.clone()).await;
-    assert_eq!(first["run"]["since"], Value::Null);
-    let told = kit.wrong("run_discovery_for_question", once.clone()).await;
-    assert!(
-        told.starts_with("NotRun") && told.contains("ten minutes"),
-        "{told}"
-    );
-    clock.advance(11 * 60 * 1_000_000);
-    // It is 2026 by that clock: of the papers of 2024 none is new.
-    let second = kit.done("run_discovery_for_question", once).await;
-    assert_eq!(second["run"]["found"], 0, "{second:#}");
-    assert_eq!(second["run"]["since"], "2025-09-03");
-    assert!(said(&second).contains("since 2025-09-03"));
-    let forced = run(&kit, &id).await;
-    assert_eq!(forced["run"]["found"], 3);
-    // Sources that were not asked before are asked for everything.
-    clock.advance(11 * 60 * 1_000_000);
-    let change = json!({ "question_id": id, "topics": ["dances"] });
-    kit.done("update_research_question", change).await;
-    let changed = kit
-        .done("run_discovery_for_question", json!({ "question_id": id }))
-        .await;
-    assert_eq!(changed["run"]["found"], 3);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::discover_kit::{at, crossref, timed, work, works};
+use crate::discover_kit::{at, crossref, timed, timed_on, work, works};
 
 const DAY: i64 = 86_400_000_000;
 const LOOK: Duration = Duration::from_millis(20);
@@ -78,5 +78,62 @@ async fn one_that_fails_rests_and_keeps_no_other_from_running() {
     let got = |name: &'static str| kit.done("get_discovery_source", json!({ "source_name": name }));
     assert!(got("first").await["sources"][0]["last_run"].is_null());
     assert_eq!(got("second").await["sources"][0]["last_run"]["found"], 0);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn of_two_processes_one_runs_what_is_due() {
+    let server = crossref(&[]).await;
+    let clock = Arc::new(FixedClock::new());
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let process = || timed_on(&server, folder.clone(), clock.clone(), Some(LOOK));
+    let (one, other) = (process(), process());
+    for name in ["First", "Second", "Third", "Fourth"] {
+        let source = json!({ "name": name, "keywords": ["bees"], "schedule_hours": 48 });
+        one.done("create_crossref_source", source).await;
+    }
+    clock.advance(3 * DAY);
+    let stop = CancellationToken::new();
+    one.lab.start(&one.registry, stop.clone());
+    other.lab.start(&other.registry, stop.clone());
+    assert_eq!(settled(&server, 4).await, 4);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn many_that_fail_do_not_keep_one_behind_them_from_running() {
+    let server = crossref(&[]).await;
+    let clock = Arc::new(FixedClock::new());
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let kit = timed_on(&server, folder.clone(), clock.clone(), Some(LOOK));
+    for number in 0..20 {
+        let question = json!({ "name": format!("Q {number}"), "keywords": ["bees"] });
+        kit.done("create_research_question", question).await;
+    }
+    let behind = json!({ "name": "Behind", "keywords": ["ants"], "schedule_hours": 72 });
+    kit.done("create_crossref_source", behind).await;
+    at(&server, "/works", ResponseTemplate::new(400), 20).await;
+    clock.advance(4 * DAY);
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    for _ in 0..500 {
+        // Turns are given by this clock.
+        clock.advance(1_000_000);
+        tokio::time::sleep(LOOK).await;
+        if asked(&server).await >= 21 {
+            break;
+        }
+    }
+    assert_eq!(settled(&server, 21).await, 21);
+    let got = kit
+        .done("get_discovery_source", json!({ "source_name": "behind" }))
+        .await;
+    assert_eq!(got["sources"][0]["last_run"]["found"], 0, "{got:#}");
+    stop.cancel();
+    // The rest of those that failed outlasts the process.
+    let next = timed_on(&server, folder, clock.clone(), Some(LOOK));
+    let stop = CancellationToken::new();
+    next.lab.start(&next.registry, stop.clone());
+    assert_eq!(settled(&server, 22).await, 21);
     stop.cancel();
 }

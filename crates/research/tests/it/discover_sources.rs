@@ -154,3 +154,25 @@ async fn all_are_run_although_one_fails_and_everything_found_fits() {
             .any(|it| it.url.query().unwrap_or("").contains("sort=published"))
     );
 }
+
+#[tokio::test]
+async fn a_query_without_a_word_is_not_asked() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", ALL);
+    let told = kit.wrong("search_papers", json!({ "query": "?!" })).await;
+    assert!(told.contains("query: must hold a word"), "{told}");
+    let question = json!({ "name": "Nothing", "keywords": ["?", " - "] });
+    let told = kit.wrong("create_research_question", question).await;
+    assert!(told.contains("keywords"), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_key_would_change_is_told_where_there_is_none() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", ALL);
+    let listed = kit.done("list_available_sources", json!({})).await;
+    let told = said(&listed);
+    assert!(
+        told.contains("sentences they stand in. No key is set: a free key"),
+        "{told}"
+    );
+    assert!(told.contains("quantitative biology\n"), "{told}");
+}

@@ -96,6 +96,37 @@ async fn an_index_that_is_damaged_or_gone_is_made_again() {
 }
 
 #[tokio::test]
+async fn an_index_whose_folder_goes_while_it_is_used_is_made_again() {
+    let kit = Kit::new();
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    kit.ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .await;
+    let search = async |query: &str| {
+        let asked = json!({ "query": query, "limit": 1 });
+        kit.done("search_articles", asked).await["results"][0]["title"].clone()
+    };
+    assert_eq!(search("bees").await, "On bees and their ways");
+    let derived = kit.folder.path().join("derived");
+    let index = std::fs::read_dir(&derived)
+        .unwrap()
+        .flatten()
+        .find(|it| it.file_name().to_string_lossy().starts_with("index"));
+    let index = index.unwrap().path();
+    // Somebody may just be writing there.
+    let remove = async || until(async || std::fs::remove_dir_all(&index).is_ok()).await;
+    remove().await;
+    assert_eq!(search("bees").await, "On bees and their ways");
+    remove().await;
+    // Nobody searches: whoever follows the store notices.
+    kit.ingest("ants.pdf", paper("On ants and their ways", "ants"))
+        .await;
+    until(async || index.join("meta.json").exists()).await;
+    assert_eq!(search("bees").await, "On bees and their ways");
+    stop.cancel();
+}
+
+#[tokio::test]
 async fn what_another_process_wrote_is_found() {
     let kit = Kit::new();
     let other = kit.again();
@@ -141,6 +172,53 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
     let said = async || std::fs::read_to_string(&remembered).unwrap_or_default();
     until(async || said().await.contains("before.pdf")).await;
     stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watched_file_is_read_once_it_is_whole() {
+    let kit = Kit::with(|options| options.watched = vec![options.papers.clone()]);
+    let whole = paper("On bees and their ways", "bees");
+    kit.put("slow.pdf", &whole[..whole.len() * 2 / 3]);
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    kit.put("quick.md", "# On ants\n\nWords about ants.");
+    let listed = async || kit.done("list_articles", json!({})).await;
+    until(async || listed().await["total"] == 1).await;
+    // It was there before the other, and has been at rest for as long.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(listed().await["articles"][0]["title"], "On ants");
+    assert_eq!(listed().await["total"], 1);
+    kit.put("slow.pdf", &whole);
+    until(async || listed().await["total"] == 2).await;
+    assert_eq!(listed().await["articles"][0]["pages"], 2);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn an_index_of_another_database_is_made_again() {
+    let kit = Kit::new();
+    for at in 0..6 {
+        let title = format!("On bees and their ways, part {at}");
+        kit.ingest(&format!("{at}.pdf"), paper(&title, "bees"))
+            .await;
+    }
+    kit.done("search_articles", json!({ "query": "bees" }))
+        .await;
+    let folder = kit.folder.clone();
+    kit.store.close().await;
+    drop(kit);
+    for file in ["store.db", "store.db-wal", "store.db-shm"] {
+        let _ = std::fs::remove_file(folder.path().join(file));
+    }
+    let kit = Kit::on(folder);
+    kit.ingest("ants.pdf", paper("On ants and their ways", "ants"))
+        .await;
+    let found = kit
+        .done("search_articles", json!({ "query": "ants" }))
+        .await;
+    assert_eq!(found["results"][0]["title"], "On ants and their ways");
+    let stats = kit.done("collection_stats", json!({})).await;
+    assert_eq!(stats["index"]["articles"], 1, "{stats:#}");
 }
 
 fn text_of(contents: &[deliberate_toolkit::Contents]) -> &str {

@@ -4,16 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, ArxivId, Doi};
 use deliberate_research::{
-    locate::{FetchLimits, Located, Locator, Outcome, UnpaywallSettings},
+    locate::{Located, Locator, Outcome, UnpaywallSettings},
     sources::{PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture},
     web::WebError,
 };
 use serde_json::{Value, json};
 
-use super::web_kit::{Raw, Step, http, json as answer, options, web};
+use super::web_kit::{Raw, http, json as answer, options, web};
 
 /// A source that knows of places, or fails.
-struct Knows(&'static str, Result<Vec<&'static str>, WebError>);
+pub(crate) struct Knows(
+    pub(crate) &'static str,
+    pub(crate) Result<Vec<&'static str>, WebError>,
+);
 
 impl Source for Knows {
     fn about(&self) -> SourceAbout {
@@ -49,7 +52,7 @@ impl Source for Knows {
     }
 }
 
-fn paper(doi: &str) -> Article {
+pub(crate) fn paper(doi: &str) -> Article {
     Article {
         doi: Doi::parse(doi),
         ..Article::default()
@@ -72,7 +75,7 @@ fn outcome<'a>(located: &'a Located, source: &str) -> Option<&'a Outcome> {
     asked.map(|it| &it.outcome)
 }
 
-fn locator(unpaywall: &Raw) -> Locator {
+pub(crate) fn locator(unpaywall: &Raw) -> Locator {
     let mut locator = Locator::new(web(options(&[unpaywall])));
     locator.unpaywall = Some(UnpaywallSettings {
         base_url: Some(unpaywall.url("/v2/")),
@@ -133,10 +136,12 @@ async fn everyone_is_asked_and_believed_in_order() {
             "https://pmc.ncbi.nlm.nih.gov/articles/PMC77/pdf/",
             "https://repo.example/best.pdf",
             "https://other.example/b.pdf",
-            "https://publisher.example/c.pdf",
             "https://pmc.example/e.pdf",
         ]
     );
+    // Crossref has the publisher's file whether it is open or not.
+    let doubtful: Vec<&str> = located.doubtful.iter().map(|it| it.url.as_str()).collect();
+    assert_eq!(doubtful, ["https://publisher.example/c.pdf"]);
     let best = &located.places[3];
     assert_eq!(best.version.as_deref(), Some("accepted"));
     assert_eq!(best.licence.as_deref(), Some("cc-by"));
@@ -181,6 +186,7 @@ async fn nothing_and_not_to_be_known_are_told_apart() {
             "failed",
         ),
         (http("200 OK", "", "{\"is_oa\": tr"), "failed"),
+        (http("200 OK", "", "{\"message\": \"later\"}"), "failed"),
     ] {
         let server = Raw::saying(answer).await;
         let located = locator(&server).locate(&paper("10.1234/x")).await;
@@ -281,70 +287,11 @@ async fn a_link_that_nobody_says_is_open_is_not_called_open() {
 }
 
 #[tokio::test]
-async fn places_are_tried_until_one_has_it() {
-    let server = Raw::start(|_, head| {
-        vec![Step::Send(if head.starts_with("GET /good") {
-            http("200 OK", "", "%PDF-1.4 x")
-        } else if head.starts_with("GET /page") {
-            http("200 OK", "content-type: text/html\r\n", "<html>")
-        } else if head.starts_with("GET /v2") {
-            let port = head
-                .lines()
-                .find_map(|it| it.strip_prefix("host: 127.0.0.1:"));
-            let good = format!("http://127.0.0.1:{}/good", port.unwrap_or_default());
-            answer(&json!({"is_oa": true, "best_oa_location": {"url_for_pdf": good}}).to_string())
-        } else {
-            http("404 Not Found", "", "")
-        })]
-    })
-    .await;
-    let mut locator = locator(&server);
-    locator.arxiv_pdfs = Some(server.url("/gone/"));
-    let folder = tempfile::tempdir().unwrap();
-    let to = folder.path().join("paper.pdf");
-    let limits = FetchLimits::default();
-    let article = Article {
-        arxiv_id: ArxivId::parse("2301.00001"),
-        pdf_url: Some("http://127.0.0.1:9/private.pdf".to_owned()),
-        ..paper("10.1234/x")
-    };
-    let obtained = locator
-        .obtain(&article, &to, limits, &|_, _| {})
-        .await
-        .unwrap();
-    assert_eq!(obtained.place.source, "unpaywall");
-    assert_eq!(obtained.file.bytes, 10);
-    let why: Vec<&str> = obtained.failed.iter().map(|(_, it)| it.code()).collect();
-    // What may not be asked is not even tried.
-    assert_eq!(why, ["not_found"]);
-    assert!(to.exists());
-    assert!(
-        server
-            .heads()
-            .iter()
-            .any(|it| it.starts_with("GET /gone/2301.00001 "))
-    );
-    let place = |url: &str| PdfPlace {
-        url: url.to_owned(),
-        source: "test".to_owned(),
-        version: None,
-        licence: None,
-    };
-    let bad = [place("no address"), place(server.url("/page").as_str())];
-    let failed = locator
-        .fetch(&bad, &to, limits, &|_, _| {})
-        .await
-        .unwrap_err();
-    let why: Vec<&str> = failed.iter().map(|(_, it)| it.code()).collect();
-    assert_eq!(why, ["forbidden", "unreadable"]);
-}
-
-#[tokio::test]
 async fn addresses_within_are_not_handed_out() {
     let mut locator = Locator::new(web(options(&[])));
     locator.sources = vec![
         Arc::new(Knows(
-            "crossref",
+            "europe_pmc",
             Ok(vec![
                 "http://169.254.169.254/x.pdf",
                 "https://example.org/a.pdf",
@@ -360,7 +307,7 @@ async fn addresses_within_are_not_handed_out() {
     assert_eq!(urls(&located), ["https://example.org/a.pdf"]);
     assert_eq!(located.doubtful, []);
     assert_eq!(
-        outcome(&located, "crossref"),
+        outcome(&located, "europe_pmc"),
         Some(&Outcome::Found { places: 1 })
     );
     assert!(matches!(
@@ -372,4 +319,28 @@ async fn addresses_within_are_not_handed_out() {
         ..article
     };
     assert_eq!(locator.nearest(&closed).doubtful, []);
+}
+
+#[tokio::test]
+async fn a_place_is_owed_to_who_told_it() {
+    const FILE: &str = "https://repo.example/a.pdf";
+    let mut locator = Locator::new(web(options(&[])));
+    let article = |sources: &[&str]| Article {
+        pdf_url: Some(FILE.to_owned()),
+        sources: sources.iter().map(|it| (*it).to_owned()).collect(),
+        ..paper("10.1234/x")
+    };
+    let merged = article(&["crossref", "openalex", "semantic_scholar"]);
+    assert_eq!(locator.nearest(&merged).places[0].source, "record");
+    let one = article(&["openalex"]);
+    assert_eq!(locator.nearest(&one).places[0].source, "openalex");
+    let sources: [Arc<dyn Source>; 3] = [
+        Arc::new(Knows("crossref", Ok(vec![]))),
+        Arc::new(Knows("semantic_scholar", Ok(vec![FILE]))),
+        Arc::new(Knows("openalex", Ok(vec![FILE]))),
+    ];
+    locator.sources = sources.to_vec();
+    let located = locator.locate(&merged).await;
+    assert_eq!(urls(&located), [FILE]);
+    assert_eq!(located.places[0].source, "semantic_scholar");
 }

@@ -5,9 +5,10 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Article, ArxivId, Author, Doi, WorkKind};
+use deliberate_citations::merge_all;
+use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use deliberate_research::{
-    discover::search::{Outcome, SearchOptions, Searched, SourceReport, merge, search},
+    discover::search::{Outcome, SearchOptions, Searched, SourceReport, search},
     sources::{PaperId, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture},
     web::WebError,
 };
@@ -221,8 +222,10 @@ fn who_says_retracted_is_believed() {
         retracted: it,
         ..paper("A paper that many have read", "Ant", "a")
     };
-    let merged =
-        |all: &[Option<bool>]| merge(&all.iter().copied().map(says).collect::<Vec<_>>()).retracted;
+    let merged = |all: &[Option<bool>]| {
+        let records: Vec<Article> = all.iter().copied().map(says).collect();
+        merge_all(&records).retracted
+    };
     assert_eq!(merged(&[Some(false), Some(true), None]), Some(true));
     assert_eq!(merged(&[Some(false), None]), Some(false));
     assert_eq!(merged(&[None, None]), None);
@@ -258,4 +261,31 @@ async fn real_sources_are_merged_over_the_wire() {
         matches!(last.outcome, Outcome::RateLimited { wait_s: 1.. }),
         "{last:?}"
     );
+}
+
+#[tokio::test]
+async fn papers_of_another_time_are_held_back() {
+    let of = |title: &str, date: &str| Article {
+        date: PartialDate::parse(date),
+        ..paper(title, "Lovelace", "a")
+    };
+    let papers = vec![
+        of("Too old", "2022-12-31"),
+        of("Some time in the year", "2023"),
+        of("Within", "2023-05-17"),
+        of("Too young", "2024-01"),
+        of("Who knows", ""),
+    ];
+    let query = PaperQuery {
+        from: PartialDate::parse("2023-02"),
+        to: PartialDate::parse("2023"),
+        ..words("x", 10)
+    };
+    let found = search(&[told("a", papers)], &query, &SearchOptions::default()).await;
+    let titles: Vec<&str> = found
+        .papers
+        .iter()
+        .map(|it| it.article.title.as_str())
+        .collect();
+    assert_eq!(titles, ["Some time in the year", "Within", "Who knows"]);
 }

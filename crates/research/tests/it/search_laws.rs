@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
-use deliberate_research::discover::search::{FoundPaper, fuse, keys_of, merge};
+use deliberate_research::discover::search::{FoundPaper, fuse, keys_of};
 use proptest::prelude::*;
 
 /// Records with so few names and titles that many are of the same paper.
@@ -126,8 +127,8 @@ proptest! {
         let papers = fuse(lists, 60.0);
         let merged: Vec<Article> = papers.iter().map(|it| it.article.clone()).collect();
         for it in &merged {
-            prop_assert_eq!(&merge(std::slice::from_ref(it)), it);
-            prop_assert_eq!(&merge(&[it.clone(), it.clone()]), it);
+            prop_assert_eq!(&merge_all(std::slice::from_ref(it)), it);
+            prop_assert_eq!(&merge_all(&[it.clone(), it.clone()]), it);
         }
         let again = fuse(vec![("again".to_owned(), merged.clone())], 60.0);
         let again: Vec<Article> = again.into_iter().map(|it| it.article).collect();
@@ -136,9 +137,9 @@ proptest! {
 
     #[test]
     fn the_order_of_records_does_not_matter(mut records in prop::collection::vec(record(), 1..6)) {
-        let merged = merge(&records);
+        let merged = merge_all(&records);
         records.reverse();
-        prop_assert_eq!(&merge(&records), &merged);
+        prop_assert_eq!(&merge_all(&records), &merged);
         let most = records.iter().filter_map(|it| it.citation_count).max();
         prop_assert_eq!(merged.citation_count, most);
         let taken_back = records.iter().any(|it| it.retracted == Some(true));

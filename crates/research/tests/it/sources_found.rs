@@ -2,6 +2,8 @@
 
 use deliberate_core::PartialDate;
 use deliberate_research::sources::PaperQuery;
+use serde_json::json;
+use wiremock::ResponseTemplate;
 
 use crate::sources_kit::{Desk, words};
 
@@ -161,4 +163,32 @@ async fn pages_follow_one_another() {
         asked[1].contains("pageSize=20&cursorMark=AoII%2B%2F%3D%3D"),
         "{asked:?}"
     );
+}
+
+#[tokio::test]
+async fn crossref_takes_names_for_words_and_what_is_not_meant_is_left_out() {
+    let work = |family: &str, venue: &str| {
+        json!({
+            "title": [format!("By {family} in {venue}")],
+            "container-title": [venue],
+            "author": [{ "given": "Ada", "family": family }],
+        })
+    };
+    let items = [
+        work("Lovelace", "Journal of Bogs"),
+        work("Love", "Journal of Bogs"),
+        work("Lovelace", "Annals of Fens"),
+    ];
+    let desk = Desk::new().await;
+    let answer = json!({ "message": { "total-results": 3, "items": items } });
+    desk.replies("/works", ResponseTemplate::new(200).set_body_json(answer))
+        .await;
+    let query = PaperQuery {
+        authors: vec!["Ada Lovelace".to_owned()],
+        venue: Some("bogs".to_owned()),
+        ..words("peat", 10)
+    };
+    let found = desk.source("crossref").search(&query).await.unwrap();
+    let titles: Vec<&str> = found.articles.iter().map(|it| it.title.as_str()).collect();
+    assert_eq!(titles, ["By Lovelace in Journal of Bogs"]);
 }

@@ -218,3 +218,44 @@ async fn open_pdfs_are_named() {
     }
     insta::assert_json_snapshot!(places);
 }
+
+#[tokio::test]
+async fn a_name_that_climbs_is_nobodys() {
+    for source in ["crossref", "semantic_scholar", "openalex"] {
+        let desk = Desk::new().await;
+        let climbing = id("10.1234/../10.5555/other");
+        let found = desk.source(source).look_up(&climbing).await;
+        assert_eq!(found, Ok(None), "{source}");
+        assert!(desk.asked().await.is_empty(), "{source}");
+    }
+}
+
+#[test]
+fn names_are_read_out_of_the_addresses_of_pages() {
+    for (address, name) in [
+        ("https://pubmed.ncbi.nlm.nih.gov/32939066/", "pmid:32939066"),
+        (
+            "https://europepmc.org/article/MED/32939066",
+            "pmid:32939066",
+        ),
+        (
+            "https://pmc.ncbi.nlm.nih.gov/articles/PMC7759461/",
+            "PMC7759461",
+        ),
+        ("https://openalex.org/W3099878876", "W3099878876"),
+        (
+            "https://www.semanticscholar.org/paper/A-b/204e3073870fae3d05bcbc2f6a8e263d9b72e776",
+            "204e3073870fae3d05bcbc2f6a8e263d9b72e776",
+        ),
+    ] {
+        assert_eq!(PaperId::parse(address), Some(id(name)), "{address}");
+    }
+    for other in [
+        "https://example.org/32939066",
+        "https://pubmed.ncbi.nlm.nih.gov/",
+        "https://openalex.org/https://openalex.org/x",
+        "https://europepmc.org/article/PPR/123",
+    ] {
+        assert_eq!(PaperId::parse(other), None, "{other}");
+    }
+}

@@ -320,3 +320,54 @@ fn a_quote_can_not_leave_out_what_its_sentence_holds_back() {
         assert_eq!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
     }
 }
+
+const SENSING: &str = "The batteries lasted 19 months on average. Aerial thermography needs clear \
+    skies. Farmers reported 4 false alarms. Radio sensing is cheap.";
+
+#[test]
+fn what_is_said_of_a_thing_must_be_there_and_not_the_thing_alone() {
+    for claim in [
+        "The batteries exploded.",
+        "Aerial thermography is useless.",
+        "Radio sensing is illegal.",
+        "The radio network was hacked by criminals.",
+        "The false alarms annoyed the farmers.",
+    ] {
+        let checked = check(&[SENSING], claim);
+        assert_eq!(checked.verdict, Verdict::NotFound, "{claim}: {checked:?}");
+    }
+    for claim in ["The batteries lasted 19 months.", "Radio sensing is cheap."] {
+        let checked = check(&[SENSING], claim);
+        assert_eq!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
+    }
+}
+
+#[test]
+fn words_of_another_passage_bear_nothing_out() {
+    let sources = [
+        source("p1", SENSING),
+        source("p2", "The network found nothing. It was sold in the end."),
+    ];
+    let quoting = |text: &str, quote: &str, cited: &str| {
+        Verifier::new(&sources).check(&Claim {
+            text: text.to_owned(),
+            cited: vec![cited.to_owned()],
+            quote: Some(quote.to_owned()),
+        })
+    };
+    let sentence = "The batteries lasted 19 months on average.";
+    let own = quoting(sentence, "lasted 19 months on average", "p1");
+    assert_eq!(own.verdict, Verdict::Supported, "{own:?}");
+    let anothers = quoting(sentence, "The network found nothing.", "p1");
+    assert_eq!(anothers.verdict, Verdict::NotFound, "{anothers:?}");
+    let kinds: Vec<ProblemKind> = anothers.problems.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [ProblemKind::Quote], "{anothers:?}");
+    assert!(
+        anothers.evidence.iter().all(|it| it.passage == "p1"),
+        "{anothers:?}"
+    );
+    // Where both stand in a passage that is not the one cited, it is the citation that is wrong.
+    let elsewhere = quoting("The network found nothing.", "network found nothing", "p1");
+    assert_eq!(elsewhere.verdict, Verdict::Supported, "{elsewhere:?}");
+    assert!(elsewhere.corrected, "{elsewhere:?}");
+}

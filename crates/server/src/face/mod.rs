@@ -264,7 +264,11 @@ impl ServerHandler for Face {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.connection.listed();
+        let principal = Client::of(&context).principal;
+        // Who may see none is not told when there are others.
+        if shelf::resources::sees_some(&self.registry, &principal) {
+            self.connection.listed();
+        }
         shelf::resources::list(&self.registry, page, &context).await
     }
 

@@ -145,6 +145,8 @@ async fn waiting(
         Ok(Answer::NeedsReply(needs)) if client.samples => TaskPayload::InputRequired {
             input_requests: input::requests(needs),
         },
+        // That says nothing of the task: it stands as it stood, and can be asked for again.
+        Err(ToolError::Overloaded { .. } | ToolError::Stopping) => TaskPayload::Working,
         // A client whose model can't be asked replies by calling the tool for it.
         outcome => completed(outcome, answer_bytes),
     }

@@ -200,6 +200,11 @@ impl Resources for FileRoots {
         })
     }
 
+    /// Nobody watches the files.
+    fn tells_of_changes(&self) -> bool {
+        false
+    }
+
     fn touched(&self, _: &Change, _: Option<&SessionId>) -> Vec<Touched> {
         Vec::new()
     }

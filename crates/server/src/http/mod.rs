@@ -47,7 +47,7 @@ use health::Health;
 use listener::{BindError, ListenerOptions, Peer};
 use sse::{SseControl, SseOptions};
 
-/// How often it is looked whether calls still run, when it is time to stop.
+/// How often it is looked whether connections are still open, when it is time to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// How long an answer takes at most from the end of its call to the connection.
@@ -199,7 +199,7 @@ impl Http {
                 if let Some(sse) = &self.sse {
                     sse.drain(grace).await;
                 }
-                idle(&self.registry).await;
+                self.registry.idle().await;
             };
             if tokio::time::timeout(grace, idle).await.is_err() {
                 tracing::warn!("the grace is over; what still runs is cut off");
@@ -221,13 +221,6 @@ impl Http {
         };
         let serving = listener::serve(self.listener, self.router, options, closing.clone());
         tokio::join!(serving, ending);
-    }
-}
-
-/// Waits until no call is open.
-async fn idle(registry: &Registry) {
-    while registry.open_calls() > 0 {
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn complete(
     if typed.text.len() > LONGEST_TYPED {
         return Ok(CompleteResult::new(info(Choices::default())));
     }
-    let choices = guarded(context, async {
+    let choices = guarded(registry, context, async {
         match &request.r#ref {
             Reference::Prompt(prompt) => of_prompt(&prompt.name, typed, desk).await,
             Reference::Resource(template) => of_template(&template.uri, typed, desk).await,

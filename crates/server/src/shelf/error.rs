@@ -31,13 +31,20 @@ pub(super) fn general(error: &ToolError) -> ErrorData {
         ToolError::Invalid(_) | ToolError::Forbidden { .. } | ToolError::NotFound { .. } => {
             ErrorData::invalid_params(text, Some(error.to_json()))
         }
-        ToolError::Overloaded { .. } => busy(text),
+        ToolError::Overloaded { .. } | ToolError::Stopping => busy(text),
         _ => ErrorData::internal_error(text, None),
     }
 }
 
 pub(super) fn busy(text: impl Into<String>) -> ErrorData {
     ErrorData::new(SERVER_BUSY, text.into(), None)
+}
+
+/// Nobody learns when what stands at that address changes.
+pub(super) fn nothing_told(uri: &str) -> ErrorData {
+    let data = Some(json!({ "uri": cut_to_chars(uri, 200) }));
+    let text = "changes of it are not told; read it again to see them";
+    ErrorData::invalid_params(text, data)
 }
 
 /// There is nothing at that address.

@@ -16,7 +16,7 @@ pub(crate) mod tools;
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use deliberate_toolkit::{Caller, Principal, Resources, Scope};
+use deliberate_toolkit::{Caller, Principal, Registry, Resources, Scope, ToolError};
 use futures::FutureExt;
 use rmcp::{ErrorData, RoleServer, model::CacheScope, service::RequestContext};
 
@@ -41,9 +41,10 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
     }
 }
 
-/// Does the work until its time is over or nobody wants it any more; a panic in it is an error of
-/// this request alone.
+/// Does the work until its time is over, nobody wants it any more, or what runs is cut off because
+/// the server stops; a panic in it is an error of this request alone.
 async fn guarded<T>(
+    registry: &Registry,
     context: &RequestContext<RoleServer>,
     work: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
@@ -53,6 +54,7 @@ async fn guarded<T>(
         () = context.ct.cancelled() => {
             Err(ErrorData::internal_error("the request was cancelled", None))
         }
+        () = registry.calls_stopped() => Err(error::general(&ToolError::Stopping)),
         ended = tokio::time::timeout(TIME, caught) => match ended {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {

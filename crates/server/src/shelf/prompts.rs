@@ -53,7 +53,7 @@ pub(crate) async fn get(
         caller: &caller,
     };
     let arguments = request.arguments.unwrap_or_default();
-    guarded(context, async {
+    guarded(registry, context, async {
         for menu in registry.menus() {
             if let Some(served) = menu.get(&request.name, &arguments, desk).await {
                 let served = served.map_err(|error| general(&error))?;

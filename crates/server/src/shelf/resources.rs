@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_toolkit::{
-    Body, Contents, Desk, Registry, Resource, Resources, Template, ToolError,
+    Body, Contents, Desk, Principal, Registry, Resource, Resources, Template, ToolError,
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -37,7 +37,7 @@ pub(crate) async fn list(
         registry,
         caller: &caller,
     };
-    let (found, next) = guarded(context, gather(page, desk)).await?;
+    let (found, next) = guarded(registry, context, gather(page, desk)).await?;
     let resources = found.into_iter().map(resource).collect();
     // What is remembered changes with every call, and belongs to whoever may read it.
     let mut result = ListResourcesResult::with_all_items(resources)
@@ -118,7 +118,7 @@ pub(crate) async fn read(
         registry,
         caller: &caller,
     };
-    let found = guarded(context, find(&request.uri, desk)).await?;
+    let found = guarded(registry, context, find(&request.uri, desk)).await?;
     let found = found.into_iter().map(contents).collect();
     let result = ReadResourceResult::new(found)
         .with_ttl_ms(0)
@@ -137,6 +137,12 @@ async fn find(uri: &str, desk: Desk<'_>) -> Result<Vec<Contents>, ErrorData> {
         }
     }
     Err(nothing_at(uri))
+}
+
+/// Whether there is a family that they may see.
+pub(crate) fn sees_some(registry: &Registry, principal: &Principal) -> bool {
+    let mut families = registry.resources();
+    families.any(|family| may_see(principal, family))
 }
 
 /// Whether the address can be one of a family that the caller may see.

@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     caller,
-    error::busy,
-    resources::may_read,
+    error::{busy, nothing_told},
+    resources::{may_read, sees_some},
     subscriptions::{Line, Notice, OpenLine, Subscriptions, Wants},
 };
 
@@ -97,6 +97,9 @@ impl Connection {
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         may_read(registry, &request.uri, &caller(context))?;
+        if !is_told(registry, &request.uri) {
+            return Err(nothing_told(&request.uri));
+        }
         let Some(line) = self.line(all, &context.peer) else {
             return Err(too_many_lines());
         };
@@ -129,10 +132,13 @@ impl Connection {
     }
 }
 
-/// What one must be allowed to see which sessions there are.
-const READS: &str = "reasoning_get";
+/// Whether anybody is told when what stands at that address changes.
+fn is_told(registry: &Registry, uri: &str) -> bool {
+    let mut families = registry.resources();
+    families.any(|family| family.knows(uri) && family.tells_of_changes())
+}
 
-/// What of a filter is taken: addresses that some family knows, as many as one may ask for.
+/// What of a filter is taken: addresses of which something is told, as many as one may ask for.
 pub(crate) fn accepted(
     all: &Subscriptions,
     registry: &Registry,
@@ -141,7 +147,7 @@ pub(crate) fn accepted(
     let mut accepted = requested.clone();
     if let Some(addresses) = &mut accepted.resource_subscriptions {
         addresses.truncate(all.limits().addresses);
-        addresses.retain(|uri| registry.resources().any(|family| family.knows(uri)));
+        addresses.retain(|uri| is_told(registry, uri));
     }
     accepted
 }
@@ -161,7 +167,7 @@ pub(crate) async fn listen(
         prompts: filter.prompts_list_changed == Some(true),
         // Who may see none is not told when there are others.
         resources: filter.resources_list_changed == Some(true)
-            && caller.principal.scope.allows(READS),
+            && sees_some(registry, &caller.principal),
         addresses: addresses
             .filter(|uri| may_read(registry, uri, &caller).is_ok())
             .cloned()

@@ -36,6 +36,8 @@ pub struct StdioOptions {
     pub grace: Duration,
     /// Cancelled to stop: no new calls, running ones finish within the grace.
     pub shutdown: CancellationToken,
+    /// Cancelled as soon as a client that said something has left, while its calls may still run.
+    pub left: CancellationToken,
 }
 
 /// Whom the streams served until they ended.

@@ -125,6 +125,9 @@ impl<R, W> StdioTransport<R, W> {
             self.queue.extend(incoming(line, self.options.line_bytes));
         }
         self.ending.cancel();
+        if self.heard.load(Ordering::Relaxed) {
+            self.options.left.cancel();
+        }
         self.stage = Stage::Ending {
             until: Instant::now() + self.options.grace,
         };

@@ -252,6 +252,26 @@ async fn paths_are_completed() {
 }
 
 #[tokio::test]
+async fn nobody_can_subscribe_to_what_nobody_watches() {
+    let files = files(FileLimits::default());
+    let uri = files.uri("root/data.json");
+    let mut older = files.house.client(Era::Legacy).await;
+    let (code, message) = older
+        .refused("resources/subscribe", json!({ "uri": uri }))
+        .await;
+    assert_eq!(code, -32_602);
+    assert!(message.contains("not told"), "{message}");
+    let mut newer = files.house.client(Era::Modern).await;
+    let wanted = json!({ "notifications": {
+        "toolsListChanged": true, "resourceSubscriptions": [uri],
+    } });
+    newer.begin("subscriptions/listen", wanted).await;
+    let accepted = newer.told("notifications/subscriptions/acknowledged").await;
+    let accepted = &accepted["params"]["notifications"];
+    assert_eq!(*accepted, json!({ "toolsListChanged": true }));
+}
+
+#[tokio::test]
 async fn reading_needs_the_scope() {
     let files = files(FileLimits::default());
     let family = FileRoots::new(vec![files.place.path().join("root")], FileLimits::default());

@@ -159,6 +159,7 @@ impl Client {
             line_bytes: 4 * 1024 * 1024,
             grace: PATIENCE,
             shutdown: CancellationToken::new(),
+            left: CancellationToken::new(),
         };
         let served = tokio::spawn(async move {
             stdio::serve_on(face, options, their_input, their_output)

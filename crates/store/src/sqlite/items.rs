@@ -265,17 +265,17 @@ fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
     for wanted in &filter.keys {
         // Rows are found from the key's side, which has an index; what holds a text is not.
         sql.push(
-            " AND i.id IN (SELECT k.item_id FROM item_keys k WHERE k.kind = i.kind AND k.name = ",
+            " AND i.id IN (SELECT k.item_id FROM item_keys k WHERE k.kind = i.kind AND k.name ",
         );
         match wanted {
             KeyMatch::Any { name, values } => {
-                sql.push_bind(name.clone());
+                sql.push("= ").push_bind(name.clone());
                 sql.push(" AND k.value IN (SELECT value FROM json_each(");
                 sql.push_bind(Value::from(values.clone()).to_string());
                 sql.push("))");
             }
             KeyMatch::Between { name, from, to } => {
-                sql.push_bind(name.clone());
+                sql.push("= ").push_bind(name.clone());
                 if let Some(from) = from {
                     sql.push(" AND k.value >= ").push_bind(from.clone());
                 }
@@ -284,14 +284,24 @@ fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
                 }
             }
             KeyMatch::Holds { name, text } => {
-                sql.push_bind(name.clone());
-                sql.push(" AND instr(k.value, ")
-                    .push_bind(text.clone())
-                    .push(") > 0");
+                sql.push("= ").push_bind(name.clone());
+                push_holds(sql, text);
+            }
+            KeyMatch::HoldsIn { names, text } => {
+                sql.push("IN (SELECT value FROM json_each(");
+                sql.push_bind(Value::from(names.clone()).to_string());
+                sql.push("))");
+                push_holds(sql, text);
             }
         }
         sql.push(")");
     }
+}
+
+fn push_holds(sql: &mut QueryBuilder<Sqlite>, text: &str) {
+    sql.push(" AND instr(k.value, ")
+        .push_bind(text.to_owned())
+        .push(") > 0");
 }
 
 fn push_order(sql: &mut QueryBuilder<Sqlite>, order: &ItemOrder) {

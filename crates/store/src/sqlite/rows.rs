@@ -100,13 +100,16 @@ pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
         if database.is_check_violation() {
             return StoreError::Conflict { reason };
         }
-        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED; the higher bits tell the exact kind.
+        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED, 13 SQLITE_FULL; the higher bits tell the exact kind.
         let code = database
             .code()
             .and_then(|code| code.parse::<u32>().ok())
             .map(|code| code & 0xff);
         if matches!(code, Some(5 | 6)) {
             return StoreError::Busy { reason };
+        }
+        if code == Some(13) {
+            return StoreError::Full { reason };
         }
     }
     StoreError::Query { reason }
@@ -305,5 +308,29 @@ impl FromRow for Suspension {
             outcome: row.optional_json("outcome")?,
             failed: row.get("failed")?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_as_such() {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let mut written = Ok(());
+        for sql in [
+            "PRAGMA max_page_count = 4",
+            "CREATE TABLE t (text TEXT)",
+            "INSERT INTO t VALUES (hex(zeroblob(100000)))",
+        ] {
+            let ran = sqlx::query(sql).execute(&mut connection).await;
+            written = ran.map(drop).map_err(|error| query_error(&error));
+        }
+        let error = written.unwrap_err();
+        assert_eq!(error.code(), "DiskFull", "{error}");
+        assert!(error.hint().unwrap().contains("room"));
     }
 }

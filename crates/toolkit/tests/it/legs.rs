@@ -66,7 +66,11 @@ impl Climb {
         self.0.ran.lock().unwrap().clone()
     }
 
-    async fn has_run(&self, steps: &[u32]) {
+    pub(crate) fn may_pass(&self, times: usize) {
+        self.0.may_pass.add_permits(times);
+    }
+
+    pub(crate) async fn has_run(&self, steps: &[u32]) {
         while self.ran() != steps {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -131,6 +135,10 @@ impl Tool for Climb {
 
     fn goes_on(&self, output: &Value) -> Option<Value> {
         output.get("next").filter(|next| !next.is_null()).cloned()
+    }
+
+    fn so_far(&self, output: &Value) -> Option<String> {
+        Some(format!("It climbed {} so far.", output["step"]))
     }
 }
 
@@ -244,7 +252,12 @@ async fn an_error_leaves_what_the_legs_before_it_changed() {
     let (house, climb) = house(None);
     let arguments = json!({ "step": 1, "last": 3, "fail_at": 2 });
     let error = house.call("climb", arguments).await.unwrap_err();
-    assert_eq!(error.code(), "Fell");
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        ("Fell", "it fell")
+    );
+    let told = "What was done before is kept. It climbed 1 so far.";
+    assert_eq!(error.hint().as_deref(), Some(told));
     assert_eq!(climb.ran(), [1, 2]);
     assert_eq!(steps(&house).await, ["step 1"]);
     let records = house.records().await;
@@ -270,7 +283,7 @@ async fn a_call_that_is_cancelled_begins_no_further_leg() {
 async fn a_leg_that_waits_for_replies_is_resumed_where_it_was() {
     let (house, climb) = house(None);
     let arguments = json!({ "step": 1, "last": 3, "thinks": true });
-    let needs = waits_for(house.call("climb", arguments).await);
+    let needs = waits_for(house.call("climb", arguments.clone()).await);
     for step in 1..3 {
         let question = format!("At {}?", step + 1);
         let again = waits_for(house.resume(&needs.id, view(&format!("{step} up"))).await);
@@ -278,6 +291,7 @@ async fn a_leg_that_waits_for_replies_is_resumed_where_it_was() {
         assert_eq!(again.asks[0].messages[0].text, question);
         let kept = left(&house, &needs.id).await;
         assert_eq!(kept.arguments["step"], step + 1);
+        assert!(house.registry.is_call(&kept, "climb", &arguments));
         assert_eq!(kept.left, Left::Waiting);
     }
     let output = done(house.resume(&needs.id, view("3 up")).await);

@@ -11,6 +11,7 @@
 mod acting;
 mod arguments;
 mod commits;
+mod fronts;
 mod guests;
 mod guests_kit;
 mod held;
@@ -25,5 +26,6 @@ mod recorder;
 mod resume;
 mod rounds;
 mod scripted;
+mod stopping;
 mod thinking;
 mod tools;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     house::{ALL, House, done, parts, waits_for},
+    legs::Climb,
     recorder::Recorder,
     scripted::{Scripted, costs},
     tools::{Note, Ponder, Steps},
@@ -88,6 +89,7 @@ fn registry(parts: Parts) -> Registry {
         .with(Note)
         .with(Ponder)
         .with(Steps)
+        .with(Climb::default())
 }
 
 fn house(mind: Option<Arc<dyn Thinker>>) -> House {
@@ -198,6 +200,23 @@ async fn an_inner_tool_is_for_those_who_may_call_it() {
         })
     );
     assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_tool_whose_work_goes_on_is_not_taken_for_done_after_its_first_leg() {
+    let house = house(None);
+    let climb = |last: u32| run(&[("a", "climb", json!({ "step": 1, "last": last }))]);
+    let error = house.call("outer", climb(3)).await.unwrap_err();
+    assert_eq!(error.code(), "NotWithin");
+    assert!(
+        error.to_string().contains("climb has more to do"),
+        "{error}"
+    );
+    assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
+    // What fits into one is done.
+    let output = done(house.call("outer", climb(1)).await);
+    assert_eq!(output["answers"][0]["step"], 1);
+    assert_eq!(house.store.sessions(ALL).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

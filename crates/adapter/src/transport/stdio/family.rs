@@ -4,8 +4,11 @@ use std::{io, process::ExitStatus, time::Duration};
 
 use tokio::{process::Child, time::timeout};
 
-/// How long each step is waited for.
+/// How long a program may take to go by itself, once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long it may take once it is told to.
+const TOLD: Duration = Duration::from_secs(1);
 
 /// How long those are waited for that the program left behind.
 #[cfg(unix)]
@@ -45,7 +48,7 @@ impl Family {
     pub(super) async fn end(&mut self) {
         if timeout(GRACE, self.child.wait()).await.is_err() {
             self.ask_to_end();
-            if timeout(GRACE, self.child.wait()).await.is_err() {
+            if timeout(TOLD, self.child.wait()).await.is_err() {
                 self.kill();
                 let _ = self.child.wait().await;
                 return;

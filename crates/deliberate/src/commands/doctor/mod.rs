@@ -154,12 +154,22 @@ fn research(loaded: &Loaded) -> Finding {
                 Some(_) => "a contact address",
                 None => "no contact address (`research.contact`, which Unpaywall needs)",
             };
-            let text = format!(
+            let mut text = format!(
                 "{} sources, {keys} with a key, {contact}; papers in {}",
                 settings.sources.len(),
                 options.papers.display()
             );
-            (Verdict::Fine, text)
+            let missing = crate::research::folders_not_there(settings);
+            let verdict = if missing.is_empty() {
+                Verdict::Fine
+            } else {
+                Verdict::Note
+            };
+            for folder in missing {
+                text.push_str("; ");
+                text.push_str(&folder);
+            }
+            (verdict, text)
         }
     };
     Finding {

@@ -12,18 +12,19 @@ use std::{
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_research::Face;
-use deliberate_toolkit::{Answer, Caller, Progress};
+use deliberate_toolkit::{Answer, Caller, Progress, ToolError};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::{Shell, table::harmless, terminal::at_terminal, think::explained};
-use crate::wiring::wire;
+use crate::wiring::{Wired, wire};
+use wanted::Wanted;
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersArgs {
     #[command(subcommand)]
     command: PapersCommand,
-    /// As JSON
+    /// As JSON: the whole answer of each call
     #[arg(long, global = true)]
     json: bool,
 }
@@ -65,47 +66,93 @@ pub(crate) async fn run(args: &PapersArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let readable = research.readable.get_or_insert(usual);
     readable.extend(wanted::folders(&args.command));
     let wired = wire(&loaded)?;
+    let ended = call_all(args, calls, &wired, shell.output).await;
+    wired.close().await;
+    ended
+}
+
+async fn call_all(
+    args: &PapersArgs,
+    calls: Vec<Wanted<'_>>,
+    wired: &Wired,
+    to: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
     let mut failed = false;
-    for (tool, arguments) in calls {
-        let spinner = spinner(tool);
-        let told = spinner.clone();
-        let caller = Caller {
-            progress: Some(Arc::new(move |it: Progress| told.set_message(it.message))),
-            ..Caller::default()
-        };
-        let answer = wired.registry.call(tool, arguments, caller).await;
-        spinner.finish_and_clear();
-        match answer {
-            Ok(Answer::Done(output)) => show(&output, args.json, shell.output)?,
-            Ok(Answer::NeedsReply(_)) => {
-                failed = true;
-                let stderr = &mut io::stderr();
-                super::think::tell_how_to_get_one(stderr)?;
-                writeln!(
-                    stderr,
-                    "In an MCP client the client's own model answers; here, look for yourself with `deliberate papers find`."
-                )?;
-            }
-            Err(error) => {
-                failed = true;
-                writeln!(io::stderr(), "{:#}", explained(error.into()))?;
+    for (tool, mut arguments) in calls {
+        loop {
+            match call(wired, tool, arguments.clone()).await {
+                Ok(Answer::Done(output)) => {
+                    show(&output, args, to)?;
+                    failed |= wanted::has_failed(&output);
+                    match wanted::the_rest(&args.command, &arguments, &output) {
+                        Some(rest) => arguments = rest,
+                        None => break,
+                    }
+                }
+                Ok(Answer::NeedsReply(_)) => {
+                    failed = true;
+                    tell_that_it_has_to_think(&mut io::stderr())?;
+                    break;
+                }
+                Err(error) => {
+                    failed = true;
+                    writeln!(io::stderr(), "{:#}", explained(error.into()))?;
+                    break;
+                }
             }
         }
     }
-    wired.close().await;
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-fn show(output: &Value, json: bool, to: &mut dyn Write) -> anyhow::Result<()> {
-    if json {
-        writeln!(to, "{}", serde_json::to_string_pretty(output)?)?;
-        return Ok(());
-    }
-    match output.get("said").and_then(Value::as_str) {
+async fn call(wired: &Wired, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    let spinner = spinner(tool);
+    let told = spinner.clone();
+    let caller = Caller {
+        progress: Some(Arc::new(move |it: Progress| {
+            told.set_message(harmless(&it.message));
+        })),
+        ..Caller::default()
+    };
+    let answer = wired.registry.call(tool, arguments, caller).await;
+    spinner.finish_and_clear();
+    answer
+}
+
+fn tell_that_it_has_to_think(to: &mut dyn Write) -> io::Result<()> {
+    super::think::tell_of_models(to)?;
+    writeln!(
+        to,
+        "  or look for yourself: deliberate papers find \"…\"\nIn an MCP client the client's own model answers."
+    )
+}
+
+fn show(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result<()> {
+    let said = output.get("said").and_then(Value::as_str);
+    match said.filter(|_| !args.json) {
+        Some(said) if matches!(args.command, PapersCommand::Cite(_)) => {
+            writeln!(to, "{}", without_escapes(&harmless(said)))?;
+        }
         Some(said) => writeln!(to, "{}", harmless(said))?,
         None => writeln!(to, "{}", serde_json::to_string_pretty(output)?)?,
     }
     Ok(())
+}
+
+/// Markdown's text without the backslashes that keep signs from being taken for marks: a citation
+/// is copied from a shell as it is.
+fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let escapes = letter == '\\' && letters.peek().is_some_and(char::is_ascii_punctuation);
+        out.push(if escapes {
+            letters.next().unwrap_or(letter)
+        } else {
+            letter
+        });
+    }
+    out
 }
 
 fn spinner(message: &str) -> ProgressBar {
@@ -126,5 +173,19 @@ fn object(text: &str) -> anyhow::Result<Value> {
             json!({ "limit": 5 })
         ),
         Err(error) => bail!("the arguments are no JSON: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_go_and_what_they_keep_stays() {
+        let text = r"- \[1\] A. Müller, *On C:\temp \& \\LaTeX*";
+        assert_eq!(
+            without_escapes(text),
+            r"- [1] A. Müller, *On C:\temp & \LaTeX*"
+        );
     }
 }

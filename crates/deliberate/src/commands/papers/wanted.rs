@@ -1,12 +1,19 @@
 //! What `deliberate papers` can be told, as calls of tools.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, value_parser};
 use serde_json::{Map, Value, json};
 
 use super::{PapersCommand, object};
+
+/// A tool, and what it is called with.
+pub(super) type Wanted<'a> = (&'a str, Value);
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -21,8 +28,8 @@ pub(crate) struct SearchArgs {
     /// Not younger
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// How many
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    /// How many, at most 100
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     limit: u32,
     /// The newest first
     #[arg(long)]
@@ -41,8 +48,8 @@ pub(crate) struct AddArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// How many
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    /// How many, at most 100
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     limit: u32,
     /// Leave out so many
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -65,8 +72,8 @@ pub(crate) struct ShowArgs {
 pub(crate) struct FindArgs {
     /// What to look for
     query: String,
-    /// How many papers
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    /// How many papers, at most 50
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = value_parser!(u32).range(1..=50))]
     limit: u32,
 }
 
@@ -92,10 +99,10 @@ pub(crate) struct CiteArgs {
 pub(crate) struct ExportArgs {
     /// Papers; all without any
     papers: Vec<String>,
-    /// bibtex, ris, endnote, json or csv
-    #[arg(long, default_value = "bibtex")]
+    /// In which form
+    #[arg(long, default_value = "bibtex", value_parser = ["bibtex", "ris", "endnote", "json", "csv"])]
     format: String,
-    /// The file's name, in the folder of exports
+    /// The file's name in the folder of exports, not a path
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
     /// Replace what is there
@@ -105,7 +112,7 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// A file in BibTeX, RIS or CSL-JSON
+    /// A file in BibTeX, RIS or CSL-JSON; `-` reads standard input
     file: PathBuf,
 }
 
@@ -124,7 +131,8 @@ pub(super) fn folders(command: &PapersCommand) -> Vec<PathBuf> {
         return Vec::new();
     };
     let folder = |what: &String| {
-        let path = std::path::absolute(what).ok()?;
+        // Who names a link means where it leads.
+        let path = std::fs::canonicalize(what).ok()?;
         if path.is_dir() {
             return Some(path);
         }
@@ -134,7 +142,7 @@ pub(super) fn folders(command: &PapersCommand) -> Vec<PathBuf> {
 }
 
 /// The tools to call, and with what.
-pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<(&str, Value)>> {
+pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<Wanted<'_>>> {
     let one = match command {
         PapersCommand::Search(args) => ("search_papers", search(args)),
         PapersCommand::Add(args) => return add(args),
@@ -167,14 +175,68 @@ pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<(&str, Value)
         }
         PapersCommand::Export(args) => ("export_bibliography", export(args)),
         PapersCommand::Check(args) => {
-            let text = std::fs::read_to_string(&args.file)
-                .with_context(|| format!("{} can't be read", args.file.display()))?;
+            let text = bibliography(&args.file)?;
             ("audit_bibliography", json!({ "bibliography": text }))
         }
         PapersCommand::Stats => ("collection_stats", json!({})),
         PapersCommand::Call(args) => (args.tool.as_str(), object(&args.arguments)?),
     };
     Ok(vec![one])
+}
+
+/// What is left to do where one call does not do it all: the next part of a bibliography, the next
+/// files of a folder.
+pub(super) fn the_rest(
+    command: &PapersCommand,
+    arguments: &Value,
+    output: &Value,
+) -> Option<Value> {
+    let mut rest = arguments.clone();
+    let fields = rest.as_object_mut()?;
+    match command {
+        PapersCommand::Check(_) => {
+            fields.insert("offset".to_owned(), output.get("next_offset")?.clone());
+        }
+        PapersCommand::Add(_) => {
+            let outcomes = output.get("results")?.as_array()?.iter();
+            let mut outcomes = outcomes.filter_map(|it| it.get("outcome")?.as_str());
+            // Files that fail are tried again by each call: with nothing but those it would not end.
+            let came_on = outcomes.any(|it| matches!(it, "added" | "joined"));
+            let left = output.get("left").and_then(Value::as_u64).unwrap_or(0);
+            (came_on && left > 0).then_some(())?;
+        }
+        _ => return None,
+    }
+    Some(rest)
+}
+
+/// Whether some of what was to be added was not.
+pub(super) fn has_failed(output: &Value) -> bool {
+    let results = output.get("results").and_then(Value::as_array);
+    let failed = |it: &Value| it.get("outcome").and_then(Value::as_str) == Some("failed");
+    results.is_some_and(|all| all.iter().any(failed))
+}
+
+/// Bytes of a bibliography: the tool takes a quarter as many characters.
+const LONGEST_BIBLIOGRAPHY: u64 = 16_000_000;
+
+fn bibliography(file: &Path) -> anyhow::Result<String> {
+    let shown = file.display();
+    let reading: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).with_context(|| format!("{shown} can't be read"))?)
+    };
+    let mut bytes = Vec::new();
+    reading
+        .take(LONGEST_BIBLIOGRAPHY + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("{shown} can't be read"))?;
+    if bytes.len() as u64 > LONGEST_BIBLIOGRAPHY {
+        bail!("{shown} has more than {LONGEST_BIBLIOGRAPHY} bytes; check it in parts");
+    }
+    String::from_utf8(bytes)
+        .with_context(|| format!("{shown} is not in UTF-8; save it so and check it again"))
 }
 
 fn search(args: &SearchArgs) -> Value {
@@ -243,7 +305,7 @@ fn export(args: &ExportArgs) -> Value {
     let mut wanted = Map::new();
     wanted.insert("format".to_owned(), args.format.clone().into());
     wanted.insert("overwrite".to_owned(), args.overwrite.into());
-    wanted.insert("max_results".to_owned(), 1_000.into());
+    wanted.insert("max_results".to_owned(), 10_000.into());
     if !args.papers.is_empty() {
         wanted.insert("articles".to_owned(), args.papers.clone().into());
     }

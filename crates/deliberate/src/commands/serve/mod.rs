@@ -19,7 +19,7 @@ use deliberate_server::{
     stdio::{self, Served, StdioOptions},
 };
 use deliberate_toolkit::Registry;
-use tokio::{runtime::Builder, task::JoinHandle, time::Instant};
+use tokio::{runtime::Builder, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use choice::ServeArgs;
@@ -32,11 +32,15 @@ use crate::{
 use choice::Transports;
 use state::{Name, States};
 
+/// How long calls that are cut off may take to say so.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// How long the last records may take to be written, when everything else has ended.
 const LAST_RECORDS: Duration = Duration::from_secs(2);
 
-/// How long servers that were started may at least take to end.
-const LAST_SERVERS: Duration = Duration::from_secs(2);
+/// How long servers that were started may at least take to end: a little longer than one that has
+/// to be killed.
+const LAST_SERVERS: Duration = Duration::from_secs(4);
 
 /// How long the last traces may take to be sent.
 const LAST_TRACES: Duration = Duration::from_secs(3);
@@ -82,6 +86,9 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
     }
     if let Some(lab) = &house.wired.lab {
         lab.start(&house.registry, house.shutdown.clone());
+        for missing in crate::research::folders_not_there(&settings.research) {
+            tracing::warn!("{missing}");
+        }
     }
     for problem in &house.wired.left_out {
         tracing::warn!("{problem}");
@@ -89,11 +96,11 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
     if let Some(gateway) = &house.wired.gateway {
         gateway.start();
     }
-    let asked_to_stop = house.when_asked_to_stop();
+    let stopping = house.when_asked_to_stop(settings.limits.shutdown);
     let served = house.serve(chosen, settings).await;
-    // One grace for all that is to end.
-    let begun = asked_to_stop.await.unwrap_or_else(|_| Instant::now());
-    house.close(begun + settings.limits.shutdown).await;
+    house.shutdown.cancel();
+    house.close().await;
+    stopping.abort();
     served
 }
 
@@ -130,13 +137,16 @@ impl House {
         })
     }
 
-    /// When it was time to stop; by then, too, who only listens is told that it is over.
-    fn when_asked_to_stop(&self) -> JoinHandle<Instant> {
+    /// When it is time to stop, who only listens is told that it is over; and when the grace is over,
+    /// one for all, what still runs is cut off.
+    fn when_asked_to_stop(&self, grace: Duration) -> JoinHandle<()> {
         let (shutdown, subscriptions) = (self.shutdown.clone(), self.wired.subscriptions.clone());
+        let registry = self.registry.clone();
         tokio::spawn(async move {
             shutdown.cancelled().await;
             subscriptions.close();
-            Instant::now()
+            tokio::time::sleep(grace).await;
+            registry.stop_calls();
         })
     }
 
@@ -151,8 +161,7 @@ impl House {
             self.states.serving(Name::Stdio, None);
             tracing::info!("serving MCP on standard input and output");
             let served = self.serve_stdio(settings).await;
-            // A client that started the program ends it by leaving. Where nobody ever spoke, such
-            // as under a service manager, there was no client to leave.
+            // Where nobody ever spoke, such as under a service manager, there was no client to leave.
             if http.is_none() || matches!(served, Ok(Served::Client)) {
                 tracing::info!("the client that started the program has left; stopping");
                 self.shutdown.cancel();
@@ -179,8 +188,10 @@ impl House {
     async fn serve_stdio(&self, settings: &Settings) -> io::Result<Served> {
         let options = StdioOptions {
             line_bytes: settings.limits.line_bytes,
-            grace: settings.limits.shutdown,
+            grace: settings.limits.shutdown + LAST_WORDS,
             shutdown: self.shutdown.clone(),
+            // A client that started the program ends it by leaving.
+            left: self.shutdown.clone(),
         };
         let _present = self.wired.metrics.clients(Transport::Stdio).enter();
         stdio::serve(self.face.for_connection(), options).await
@@ -214,19 +225,26 @@ impl House {
         }
     }
 
-    /// Ends what runs on, writes what is left, and lets go of the database, all by then.
-    async fn close(&self, until: Instant) {
+    /// Ends what runs on, writes what is left, and lets go of the database.
+    async fn close(&self) {
         if let Some(shelf) = &self.wired.shelf {
             shelf.stop();
         }
-        if tokio::time::timeout_at(until, self.registry.settled())
-            .await
-            .is_err()
-        {
-            tracing::warn!("stopped before all calls had ended; they can be resumed");
+        tokio::select! {
+            biased;
+            () = self.registry.settled() => {}
+            () = self.registry.calls_stopped() => {
+                tracing::warn!("stopped before all calls had ended; who was told so can resume them");
+            }
+        }
+        // Calls that nobody waits for, such as those of the scheduler, among them.
+        self.registry.stop_calls();
+        let ended = tokio::time::timeout(LAST_WORDS, self.registry.idle());
+        if ended.await.is_err() {
+            tracing::warn!("not all calls have ended in time");
         }
         if let Some(gateway) = &self.wired.gateway {
-            stop_servers(gateway, until).await;
+            stop_servers(gateway).await;
         }
         let closed = tokio::time::timeout(LAST_RECORDS, self.registry.close());
         if closed.await.is_err() {
@@ -237,12 +255,9 @@ impl House {
 
 /// Ends the servers that were started. They get a moment even where calls took all the time there
 /// was: a child that is not waited for is left behind.
-async fn stop_servers(gateway: &Gateway, until: Instant) {
-    let until = until.max(Instant::now() + LAST_SERVERS);
-    if tokio::time::timeout_at(until, gateway.stop())
-        .await
-        .is_err()
-    {
+async fn stop_servers(gateway: &Gateway) {
+    let stopped = tokio::time::timeout(LAST_SERVERS, gateway.stop());
+    if stopped.await.is_err() {
         tracing::warn!("not all servers that were started have ended in time");
     }
 }

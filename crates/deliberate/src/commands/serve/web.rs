@@ -71,7 +71,7 @@ fn options(address: SocketAddr, settings: &Settings) -> HttpOptions {
         listener: ListenerOptions {
             connections: http.connections,
             connections_per_client: connections_per_client(address, http),
-            grace: settings.limits.shutdown,
+            grace: settings.limits.shutdown + super::LAST_WORDS,
             ..ListenerOptions::default()
         },
         mcp: McpOptions {

@@ -67,6 +67,23 @@ async fn no_provider_is_a_note_and_no_fault() {
 }
 
 #[tokio::test]
+async fn a_folder_that_is_not_there_is_noted() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.env("DELIBERATE_RESEARCH_READABLE", "/nowhere/a:/nowhere/b");
+    let ran = run(command.args(["doctor", "--json"])).await;
+    assert_eq!(ran.code, Some(0));
+    let findings = findings(&ran);
+    let (word, text) = verdict(&findings, "research");
+    assert_eq!(word, "note");
+    assert!(
+        text.contains("`research.readable` names /nowhere/a:/nowhere/b"),
+        "{text}"
+    );
+    assert!(text.contains("set apart by commas"), "{text}");
+}
+
+#[tokio::test]
 async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
     let mut command = place.asking(&standin);

@@ -5,7 +5,7 @@ use crate::support::Place;
 #[tokio::test]
 async fn every_command_explains_itself() {
     let place = Place::new();
-    let commands: [&[&str]; 28] = [
+    let commands: [&[&str]; 40] = [
         &[],
         &["serve"],
         &["think"],
@@ -18,6 +18,18 @@ async fn every_command_explains_itself() {
         &["prompt", "run"],
         &["prompt", "check"],
         &["prompt", "new"],
+        &["papers"],
+        &["papers", "search"],
+        &["papers", "add"],
+        &["papers", "list"],
+        &["papers", "show"],
+        &["papers", "find"],
+        &["papers", "ask"],
+        &["papers", "cite"],
+        &["papers", "export"],
+        &["papers", "check"],
+        &["papers", "stats"],
+        &["papers", "call"],
         &["servers"],
         &["servers", "list"],
         &["servers", "add"],

@@ -4,9 +4,11 @@ use std::{process::Stdio, time::Duration};
 
 use deliberate_testkit::{Fault, Standin};
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt as _, time::timeout};
+use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
-use crate::support::{Place, eventually, serve, terminate, text, well_spoken};
+use crate::support::{
+    Place, end, eventually, failure, output, serve, terminate, text, well_spoken,
+};
 
 /// Only a hang lasts longer.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -73,21 +75,58 @@ async fn an_idle_server_ends_at_once_when_told() {
     assert!(client.wait_exit().await.unwrap().success());
 }
 
-#[tokio::test]
-async fn a_call_that_never_ends_is_given_up_after_the_grace() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+/// The program, asking a provider that never answers, with a short grace.
+fn impatient(place: &Place, standin: &Standin) -> Command {
     standin.always(Fault::Hang);
-    let mut command = place.asking(&standin);
+    let mut command = place.asking(standin);
     command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
+    command
+}
+
+#[tokio::test]
+async fn a_call_that_never_ends_is_given_up_after_the_grace_and_told_so() {
+    for by_signal in [false, true] {
+        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+        let mut client = serve(&mut impatient(&place, &standin)).await;
+        let id = client
+            .send_request("tools/call", call("never"))
+            .await
+            .unwrap();
+        eventually("the ask is under way", || standin.in_flight() == 1).await;
+        if by_signal {
+            terminate(client.pid().unwrap()).await;
+        } else {
+            client.close_stdin();
+        }
+        let told = client.response(id).await.unwrap();
+        assert_eq!(failure(&told).code, "Stopping", "{told}");
+        assert!(client.wait_exit().await.unwrap().success());
+        well_spoken(&mut client);
+        assert_eq!(place.kept().await, (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_told_to_run_on_is_picked_up_after_the_stop() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let mut command = impatient(&place, &standin);
+    command.env("DELIBERATE_LIMITS_ANSWER_WITHIN_MS", "100");
     let mut client = serve(&mut command).await;
-    client
-        .send_request("tools/call", call("never"))
-        .await
-        .unwrap();
-    eventually("the ask is under way", || standin.in_flight() == 1).await;
-    client.close_stdin();
+    let running = client.request("tools/call", call("later")).await.unwrap();
+    let id = output(&running)["still_running"]["id"].clone();
+    terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
     well_spoken(&mut client);
+
+    standin.reset();
+    let mut client = serve(&mut place.asking(&standin)).await;
+    let resumed = client
+        .call("reasoning_resume", json!({ "id": id }))
+        .await
+        .unwrap();
+    assert!(text(&resumed, "content").contains("later"), "{resumed}");
+    end(client).await;
+    assert_eq!(place.kept().await, (1, 1));
 }
 
 #[tokio::test]

@@ -29,10 +29,10 @@ pub(super) fn kind(body: &str) -> Option<&'static str> {
     }
 }
 
-/// A short excerpt in one line.
+/// A short excerpt in one line, without what a terminal would obey.
 pub(super) fn excerpt(text: &str) -> String {
-    let line = head(text, MAX_BYTES).split_whitespace();
-    line.collect::<Vec<_>>().join(" ")
+    let text = head(text, MAX_BYTES).replace(char::is_control, " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Finds it where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
@@ -60,7 +60,7 @@ mod tests {
             r#"{"error": "no such model"}"#,
             r#"{"message": "no such model"}"#,
             r#"{"detail": [{"msg": "no such model"}]}"#,
-            "no\n such   model",
+            "no\n such \u{1b}  model",
         ] {
             assert_eq!(sentence(body), "no such model", "{body}");
         }

@@ -9,10 +9,13 @@ use serde::Deserialize;
 use super::state::{Desk, State, Stop};
 use crate::answer::{
     asks::{Kind, tagged},
-    judged::Judged,
+    judged::{Judged, beside},
     shelf::Retrieves,
     verify::{Claim, Verdict, Verifier},
 };
+
+/// More opinions than there are claims are not read.
+const MOST_OPINIONS: usize = 24;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Opinions {
@@ -39,9 +42,6 @@ const CHECK: Kind = Kind {
     temperature: 0.0,
 };
 
-/// Fewer words prove nothing.
-const LEAST_WORDS: usize = 5;
-
 pub(super) async fn run<R: Retrieves>(
     state: &mut State,
     desk: &Desk<'_, R>,
@@ -56,7 +56,10 @@ pub(super) async fn run<R: Retrieves>(
     if !open.is_empty() && !standing && !state.budget.is_scarce() {
         // What can't be asked for stays unsupported; the answer is kept either way.
         match ask(state, desk, &judged, &open).await {
-            Ok(opinions) => second = settle(state, &mut judged, &open, opinions.as_ref()),
+            Ok(Some(opinions)) => {
+                (judged, second) = settle(state, judged, open, opinions).await?;
+            }
+            Ok(None) => {}
             Err(Stop::Spent(what)) => state.leave_out(format!("check by a model: {what}")),
             Err(stop) => return Err(stop),
         }
@@ -115,48 +118,37 @@ async fn ask<R: Retrieves>(
     state.ask(desk.call, ask).await
 }
 
-/// Takes over what the model could show. How many claims that is.
-fn settle(
+/// Takes over what the model could show, and how many claims that is.
+async fn settle(
     state: &State,
-    judged: &mut Judged,
-    open: &[usize],
-    opinions: Option<&Opinions>,
-) -> usize {
-    let Some(opinions) = opinions else {
-        return 0;
-    };
-    let verifier = Verifier::new(&state.pool.sources());
-    let mut settled = 0;
-    for opinion in opinions.claims.iter().filter(|it| it.supported) {
-        let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
-        let Some((claim, checked)) = place.and_then(|&at| judged.sentences.get_mut(at)) else {
-            continue;
-        };
-        let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
-            continue;
-        };
-        if quote.split_whitespace().count() < LEAST_WORDS
-            || !claim.cited.contains(passage)
-            || state.pool.of(passage).is_none()
-        {
-            continue;
+    mut judged: Judged,
+    open: Vec<usize>,
+    opinions: Opinions,
+) -> Result<(Judged, usize), Stop> {
+    let sources = state.pool.sources();
+    let settled = beside(move || {
+        let verifier = Verifier::new(&sources);
+        let mut settled = 0;
+        let opinions = opinions.claims.iter().take(MOST_OPINIONS);
+        for opinion in opinions.filter(|it| it.supported) {
+            let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
+            let Some((claim, checked)) = place.and_then(|&at| judged.sentences.get_mut(at)) else {
+                continue;
+            };
+            let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
+                continue;
+            };
+            if checked.verdict == Verdict::Supported || !claim.cited.contains(passage) {
+                continue;
+            }
+            if let Some(found) = verifier.pointed_at(claim, passage, quote) {
+                checked.verdict = Verdict::Supported;
+                checked.problems.clear();
+                checked.evidence = vec![found];
+                settled += 1;
+            }
         }
-        let shown = verifier.check(&Claim {
-            text: "They write so.".to_owned(),
-            cited: vec![passage.clone()],
-            quote: Some(quote.clone()),
-        });
-        let found = shown.evidence.iter().find(|it| it.passage == *passage);
-        let misquoted = shown
-            .problems
-            .iter()
-            .any(|it| it.kind == crate::answer::verify::ProblemKind::Quote);
-        if let Some(found) = found.filter(|_| !misquoted) {
-            checked.verdict = Verdict::Supported;
-            checked.problems.clear();
-            checked.evidence = vec![found.clone()];
-            settled += 1;
-        }
-    }
-    settled
+        (judged, settled)
+    });
+    Ok(settled.await?)
 }

@@ -37,23 +37,19 @@ pub(super) async fn run<R: Retrieves>(
     let shown = tagged("question", &state.question);
     let expand = EXPAND.ask::<Queries>("expand".to_owned(), &[("question", &shown)]);
     let filter = filters::ask(&shown);
-    state.budget.take(&expand).map_err(Stop::Spent)?;
-    state.budget.take(&filter).map_err(Stop::Spent)?;
-    let unwritten = u64::from(expand.max_tokens + filter.max_tokens) / 4;
+    let took = state.budget.take(&expand).map_err(Stop::Spent)?;
+    let took_filter = state.budget.take(&filter).map_err(Stop::Spent)?;
     // Both before either is waited for: a client is given them together.
     let both = join(
         desk.call.think::<Queries>(expand, None),
         desk.call.think::<Filters>(filter, None),
     );
-    let (queries, filters) = match state.budget.left() {
-        None => both.await,
-        Some(left) => match tokio::time::timeout(left, both).await {
-            Ok(both) => both,
-            Err(_) => return Err(Stop::Spent(state.budget.out_of_time())),
-        },
+    let share = state.budget.share();
+    let Some((queries, filters)) = state.in_time(share, "expand", both).await? else {
+        return Ok("the question alone".to_owned());
     };
-    let queries = state.heard("expand", unwritten, queries.map(|it| it.value))?;
-    state.read_filters = state.heard("filters", unwritten, filters.map(|it| it.value))?;
+    let queries = state.heard("expand", took, queries)?;
+    state.read_filters = state.heard("filters", took_filter, filters)?;
     let more = queries.map(|it| it.clean(&state.question, REPHRASINGS));
     state.queries.extend(more.unwrap_or_default());
     Ok(format!("{} queries", state.queries.len()))

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::state::State;
-use crate::answer::asks::Kind;
+use crate::answer::{asks::Kind, words::holds};
 
 /// What a model reads from a question.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -82,7 +82,7 @@ pub(super) fn run(state: &mut State) -> String {
         else {
             continue;
         };
-        if question.contains(&said.to_lowercase()) {
+        if holds(&question, &said) {
             applied.push(format!("{name} {said}"));
             *place = Some(said);
         } else {

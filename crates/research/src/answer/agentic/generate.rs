@@ -16,20 +16,25 @@ pub(super) async fn run<R: Retrieves>(
     if best.is_empty() {
         return Ok("nothing to write from".to_owned());
     }
-    let (passages, shown) = state.pool.shown_as(&best, |at, it| {
+    let room = draft::room(state.budget.left_tokens());
+    let (passages, shown) = state.pool.shown_within(&best, room, |at, it| {
         let picked = state.refined.get(&at);
         picked.cloned().unwrap_or_else(|| it.passage.text.clone())
     });
     let key = format!("answer/{}", state.rounds);
     let ask = draft::ask(key, &state.question, &passages, &state.problems);
-    state.draft = state.ask::<Draft>(desk.call, ask).await?;
+    state.draft = state.ask_at_last::<Draft>(desk.call, ask).await?;
     let Some(draft) = &state.draft else {
         state.leave_out("generate: no model could be asked".to_owned());
         return Ok("no draft".to_owned());
     };
-    Ok(format!(
+    let said = format!(
         "{} sentences from {} passages",
         draft.sentences.len(),
         shown.len()
-    ))
+    );
+    if let Some(note) = draft.note() {
+        state.note(note);
+    }
+    Ok(said)
 }

@@ -36,11 +36,7 @@ pub(super) async fn run<R: Retrieves>(
             score >= HELPS
         } else {
             by_words += 1;
-            let fits = state
-                .pool
-                .get(at)
-                .map(|it| relevance_of(&state.question, it));
-            let fits = fits.unwrap_or(0.0);
+            let fits = fits(state, at);
             state.scores.insert(at, fits.min(HELPS));
             fits >= HELPS_BY_WORDS
         };
@@ -68,15 +64,17 @@ pub(super) async fn run<R: Retrieves>(
 /// The same without a model.
 pub(super) fn by_words(state: &mut State) {
     for at in std::mem::take(&mut state.fresh) {
-        let fits = state
-            .pool
-            .get(at)
-            .map(|it| relevance_of(&state.question, it));
-        if fits.is_some_and(|it| it >= HELPS_BY_WORDS) {
+        if fits(state, at) >= HELPS_BY_WORDS {
             state.kept.insert(at);
         }
     }
     weigh(state);
+}
+
+/// How well a passage fits the question by its words.
+fn fits(state: &State, at: usize) -> f64 {
+    let found = state.pool.get(at);
+    found.map_or(0.0, |it| relevance_of(&state.question, it))
 }
 
 /// The share of what was found that is kept.

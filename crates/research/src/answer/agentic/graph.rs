@@ -109,11 +109,16 @@ impl Node {
         }
     }
 
-    /// Whether an answer can do without it when little of the budget is left.
-    pub(super) const fn may_be_left_out(self) -> bool {
+    /// Whether the next node can do without what it brings.
+    pub(super) const fn is_only_help(self) -> bool {
         matches!(
             self,
-            Self::Expand | Self::Decompose | Self::Grade | Self::Refine | Self::Rewrite
+            Self::Expand | Self::Decompose | Self::Grade | Self::Refine
         )
+    }
+
+    /// Whether an answer can do without it when little of the budget is left.
+    pub(super) const fn may_be_left_out(self) -> bool {
+        self.is_only_help() || matches!(self, Self::Rewrite)
     }
 }

@@ -73,7 +73,14 @@ pub(crate) async fn research<R: Retrieves>(
             }
             Err(Stop::Spent(what)) => {
                 state.leave_out(format!("{}: {what}", node.name()));
-                break;
+                if !node.is_only_help() {
+                    break;
+                }
+                // What is left may still do for a search and an answer.
+                if node == Node::Grade {
+                    grade::by_words(&mut state);
+                }
+                node = next(node, &state, options.support);
             }
         }
     }

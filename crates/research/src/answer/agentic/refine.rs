@@ -1,6 +1,8 @@
 //! The sentences of passages that bear on the question, picked out word for word, so that what
 //! rests on them still has its place.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,8 +38,9 @@ const REFINE: Kind = Kind {
 /// Less text than this needs no picking, in characters.
 const LITTLE: usize = 6_000;
 
-/// Sentences of a passage that are numbered.
+/// Sentences of a passage that are numbered, and numbers that are read.
 const MOST_SENTENCES: usize = 20;
+const MOST_PICKS: usize = 200;
 
 pub(super) async fn run<R: Retrieves>(
     state: &mut State,
@@ -80,8 +83,8 @@ pub(super) async fn run<R: Retrieves>(
             .get(at)
             .map(|it| chosen(&it.passage.text, &picks.sentences));
         match text {
-            Some(text) if !text.is_empty() => {
-                sentences += picks.sentences.len();
+            Some((text, count)) if count > 0 => {
+                sentences += count;
                 state.refined.insert(at, text);
             }
             // Nothing of it helps; it stays as evidence, but is not written from.
@@ -106,20 +109,24 @@ fn numbered(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The sentences of those numbers, in their order, with dots where something is left out.
-fn chosen(text: &str, numbers: &[usize]) -> String {
-    let all = verify::split(text);
+/// The sentences of those numbers, in their order, with dots where something is left out; how many
+/// there are. Only what was numbered can be picked.
+fn chosen(text: &str, numbers: &[usize]) -> (String, usize) {
+    let numbers: BTreeSet<usize> = numbers.iter().copied().take(MOST_PICKS).collect();
+    let all = verify::split(text).into_iter().take(MOST_SENTENCES);
     let mut out = String::new();
     let mut last = None;
-    for (at, sentence) in all.iter().enumerate() {
+    let mut count = 0;
+    for (at, sentence) in all.enumerate() {
         if !numbers.contains(&(at + 1)) {
             continue;
         }
+        count += 1;
         if let Some(last) = last {
             out.push_str(if last + 1 == at { " " } else { " […] " });
         }
-        out.push_str(sentence);
+        out.push_str(&sentence);
         last = Some(at);
     }
-    out
+    (out, count)
 }

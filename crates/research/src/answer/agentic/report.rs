@@ -72,8 +72,10 @@ impl Report {
 
 fn status(state: &State, judged: &Judged, grounded: bool) -> Status {
     let partial = !state.left_out.is_empty();
+    // What was never looked for may well be there.
+    let unsearched = state.asked.is_empty();
     match (judged.claims(), grounded) {
-        (0, _) if partial && state.pool.len() > 0 => Status::Partial,
+        (0, _) if unsearched || (partial && state.pool.len() > 0) => Status::Partial,
         (0, _) => Status::NothingFound,
         (_, true) if partial => Status::Partial,
         (_, true) => Status::Answered,

@@ -6,11 +6,15 @@ use std::{
 };
 
 use deliberate_thinker::{Ask, ThinkError};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{Call, Thinking, ToolError};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Asked, budget::Budget, filters::Filters};
+use super::{
+    Asked,
+    budget::{Budget, Taken},
+    filters::Filters,
+};
 use crate::{
     ArticleFilter, Scope,
     answer::{draft::Draft, judged::Judged, pool::Pool, shown::TracedNode},
@@ -139,34 +143,74 @@ impl State {
         call: &Call,
         ask: Ask,
     ) -> Result<Option<T>, Stop> {
-        self.budget.take(&ask).map_err(Stop::Spent)?;
-        let unwritten = u64::from(ask.max_tokens) / 2;
+        let share = self.budget.share();
+        self.ask_within(call, ask, share).await
+    }
+
+    /// The same with all the time that is left.
+    pub(super) async fn ask_at_last<T: DeserializeOwned>(
+        &mut self,
+        call: &Call,
+        ask: Ask,
+    ) -> Result<Option<T>, Stop> {
+        let left = self.budget.left();
+        self.ask_within(call, ask, left).await
+    }
+
+    async fn ask_within<T: DeserializeOwned>(
+        &mut self,
+        call: &Call,
+        ask: Ask,
+        most: Option<Duration>,
+    ) -> Result<Option<T>, Stop> {
+        let taken = self.budget.take(&ask).map_err(Stop::Spent)?;
         let purpose = ask.purpose.as_str().to_owned();
         let thinking = call.think::<T>(ask, None);
-        let thought = match self.budget.left() {
-            None => thinking.await,
-            Some(left) => match tokio::time::timeout(left, thinking).await {
-                Ok(thought) => thought,
-                Err(_) => return Err(Stop::Spent(self.budget.out_of_time())),
-            },
+        match self.in_time(most, &purpose, thinking).await? {
+            Some(thought) => self.heard(&purpose, taken, thought),
+            None => Ok(None),
+        }
+    }
+
+    /// What comes of some work, if it comes in `most`; else nothing, which is noted.
+    pub(super) async fn in_time<F: Future>(
+        &mut self,
+        most: Option<Duration>,
+        purpose: &str,
+        work: F,
+    ) -> Result<Option<F::Output>, Stop> {
+        let Some(most) = most else {
+            return Ok(Some(work.await));
         };
-        self.heard(&purpose, unwritten, thought.map(|it| it.value))
+        if let Ok(done) = tokio::time::timeout(most, work).await {
+            return Ok(Some(done));
+        }
+        if self.budget.left() == Some(Duration::ZERO) {
+            return Err(Stop::Spent(self.budget.out_of_time()));
+        }
+        self.note(format!(
+            "The model could not be asked ({purpose}): it took longer than {} s.",
+            most.as_secs()
+        ));
+        Ok(None)
     }
 
     /// What came of an ask.
     pub(super) fn heard<T>(
         &mut self,
         purpose: &str,
-        unwritten: u64,
-        thought: Result<T, ToolError>,
+        taken: Taken,
+        thought: Result<Thinking<T>, ToolError>,
     ) -> Result<Option<T>, Stop> {
         match thought {
-            Ok(value) => {
-                // Answers are mostly far shorter than the most they may be.
-                self.budget.give_back(unwritten);
-                Ok(Some(value))
+            Ok(thinking) => {
+                self.budget.settle(taken, &thinking.spent);
+                Ok(Some(thinking.value))
             }
             Err(ToolError::Think(error)) if error != ThinkError::Pending => {
+                if matches!(error, ThinkError::InvalidResponse { .. }) {
+                    self.budget.asked_again();
+                }
                 self.note(format!(
                     "The model could not be asked ({purpose}): {error}."
                 ));

@@ -7,11 +7,13 @@ use std::{
 };
 
 use super::{
+    denied::denied,
     frames::{Frame, frames},
     lexicon::{self, Direction},
     marks::{directions, negated, parts},
     number::Number,
     numerals::numbers,
+    stem::stem,
     terms::is_term,
     tokens::{Case, Kind, Token, tokens},
 };
@@ -135,6 +137,13 @@ impl Analysis {
 
     /// Whether a name, in lower case, is among its words.
     pub(super) fn has_name(&self, name: &str) -> bool {
+        // `under-25s` are those under 25.
+        let number = name
+            .strip_suffix('s')
+            .filter(|it| it.parse::<u32>().is_ok());
+        if number.is_some_and(|number| self.tokens.iter().any(|it| it.text == number)) {
+            return true;
+        }
         let mut forms = None;
         self.tokens.iter().filter(|it| it.is_wordy()).any(|it| {
             let plain = bare(&it.text);
@@ -200,6 +209,9 @@ fn key(token: &Token, in_number: bool) -> Option<String> {
             if let Some(direction) = lexicon::direction(&token.text) {
                 let sign = if direction.up { '+' } else { '-' };
                 return Some(format!("{sign}{}", direction.axis));
+            }
+            if let Some(rest) = denied(&token.text) {
+                return Some(stem(rest));
             }
             let letter = token.text.chars().count() == 1 && token.case == Case::Lower;
             let light = letter || lexicon::is_light(bare(&token.text));

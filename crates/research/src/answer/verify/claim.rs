@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::{
     Claim,
+    lines::is_head,
     quote::{Quote, quotes},
 };
 
@@ -27,12 +28,25 @@ pub(super) const LONGEST: usize = 1_500;
 /// Fewer words in quotes are a way of speaking, not a quotation.
 const FEWEST_WORDS: usize = 3;
 
-/// `[3]`, `[Source 2]`, `[p1, p4]`: ours, not what is claimed.
+/// `[3]`, `[Source 2]`, `[p1, p4]`, and `[1, p. 7]` as we write it ourselves: ours, not what is
+/// claimed. In round brackets it may be a name: `(p53)`.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
 static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\s*\[(?:source\s+|passage\s+|p)?\d{1,3}(?:\s*[,;–-]\s*(?:source\s+|passage\s+|p)?\d{1,3})*\]")
-        .expect("the pattern is right")
+    let id = r"(?:(?:sources?|passages?)\s+p?|p)";
+    Regex::new(&format!(
+        r"(?ix)\s*(?:
+            \[{id}?\d{{1,3}}(?:\s*[,;–-]\s*{id}?\d{{1,3}})*(?:,\s*(?:p\.\s*\d+|abstract))?\]
+          | [✓✗]\+?
+        )"
+    ))
+    .expect("the pattern is right")
 });
+
+/// A sentence without marks that look like those of an answer: only the check gives them.
+pub(super) fn unmarked(text: &str) -> String {
+    let text = CITATION_MARKS.replace_all(text, "");
+    text.trim().trim_end_matches([' ', '≠']).to_owned()
+}
 
 /// Ways of saying that the passages do not say.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
@@ -61,7 +75,7 @@ static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
 impl Ready {
     pub(super) fn of(claim: &Claim) -> Self {
         let text = deliberate_core::cut_to_chars(&claim.text, LONGEST);
-        let text = CITATION_MARKS.replace_all(&text, "").trim().to_owned();
+        let text = unmarked(&text);
         let (long, spans): (Vec<Quote>, Vec<Range<usize>>) = quotes(&text)
             .into_iter()
             .filter(|(quote, _)| quote.words() >= FEWEST_WORDS)
@@ -94,7 +108,8 @@ impl Ready {
         let label = text.ends_with(':') && short;
         let question = text.ends_with('?') && !text.contains(['.', ';', '!']);
         let not_said = NOT_SAID.is_match(text) && !GOES_ON.is_match(text);
-        letters == 0 || (self.quotes.is_empty() && (heading || label || question || not_said))
+        let names = heading || label || is_head(text);
+        letters == 0 || (self.quotes.is_empty() && (names || question || not_said))
     }
 }
 
@@ -151,6 +166,17 @@ mod tests {
             ready("It fell by 5% [1, 3] in mice [p2].").text,
             "It fell by 5% in mice."
         );
+        for marked in [
+            "It fell ✓ [1, p. 3]",
+            "It fell [p3, p4] ✗",
+            "It fell [Source 2; p4] ≠",
+            "It fell [2, abstract]",
+        ] {
+            assert_eq!(ready(marked).text, "It fell", "{marked}");
+        }
+        for kept in ["It fell (p < 0.05).", "It fell with it (p53)."] {
+            assert_eq!(ready(kept).text, kept);
+        }
         assert_eq!(
             ready("An interval of [0.5, 0.9].").text,
             "An interval of [0.5, 0.9]."

@@ -9,9 +9,10 @@ use super::{
     arithmetic,
     corpus::{Corpus, Passage},
     equal::{Match, compare},
-    framed,
+    framed, lexicon,
+    nearness::Meaning,
     number::{Bound, Decimal, Number, Span},
-    sense,
+    sense, swapped,
     tokens::Case,
 };
 
@@ -52,6 +53,9 @@ type Place<'a> = (&'a Number, HashMap<&'a str, f64>);
 /// How well surroundings must fit for what stands in them to be meant at all.
 const FITS: f64 = 0.34;
 
+/// How near to a common word what may be a name must be to be one too.
+const COMMON: f64 = 0.65;
+
 impl Sides<'_> {
     pub(super) fn compare(&self) -> Findings {
         let mut findings = Findings::default();
@@ -71,6 +75,7 @@ impl Sides<'_> {
         }
         sense::compare(self, &mut findings);
         framed::compare(self, &mut findings);
+        swapped::compare(self, &mut findings);
         findings
     }
 
@@ -231,7 +236,7 @@ impl Sides<'_> {
             return;
         }
         let short = token.case == Case::Caps && (self.passage.whole.spells_out(name));
-        if short || self.is_spelled_out(at) {
+        if short || self.is_spelled_out(at) || (!surely && self.is_common(name)) {
             return;
         }
         let written = self.text.get(token.start..token.end).unwrap_or_default();
@@ -248,6 +253,19 @@ impl Sides<'_> {
                 findings.lacks.push(problem);
             }
         }
+    }
+
+    /// Whether what may be a name is a word that begins the claim: others say the same, or it is near
+    /// in meaning to a common word of the sentences.
+    fn is_common(&self, word: &str) -> bool {
+        let meanings = self.passage.meanings();
+        let near = || {
+            let own = Meaning::of(word);
+            let keys = self.window.keys.iter().flatten();
+            let mut there = keys.filter_map(|it| meanings.get(it));
+            there.any(|it| own.nearness(it) >= COMMON)
+        };
+        lexicon::same_as(word).is_some() || near()
     }
 
     /// Whether the name is a word of what the sentences have as a short form.

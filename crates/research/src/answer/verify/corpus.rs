@@ -3,16 +3,19 @@
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
+    sync::OnceLock,
 };
 
 use super::{
     Source,
     analysis::{Analysis, Known},
     lexicon,
+    nearness::{Meanings, meanings},
     number::Decimal,
     quote::Stream,
     sentences::sentences,
     tokens::{Case, Kind, Token, tokens},
+    window::Window,
 };
 
 /// The passages made ready.
@@ -37,30 +40,23 @@ pub(super) struct Passage {
     pub(super) whole: Analysis,
     /// Its title taken apart.
     pub(super) title: Analysis,
+    /// What its words mean, once that is asked.
+    meanings: OnceLock<Meanings>,
     /// Its first sentence, among all.
     first: usize,
+}
+
+impl Passage {
+    /// What its common words mean.
+    pub(super) fn meanings(&self) -> &Meanings {
+        self.meanings.get_or_init(|| meanings(&self.whole))
+    }
 }
 
 struct Sentence {
     passage: usize,
     number: usize,
     analysis: Analysis,
-}
-
-/// A few sentences in a row of one passage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Window {
-    pub(super) passage: usize,
-    pub(super) from: usize,
-    /// Its last sentence.
-    pub(super) to: usize,
-}
-
-impl Window {
-    /// Whether they have a sentence in common.
-    pub(super) fn touches(&self, other: &Self) -> bool {
-        self.passage == other.passage && self.from <= other.to && other.from <= self.to
-    }
 }
 
 /// So much of all passages is looked at, in bytes, and so many sentences.
@@ -165,9 +161,15 @@ impl Corpus {
             whole: self.analyse(&source.text),
             title: self.analyse(&format!("{}. {}", credit.authors.join(" "), credit.title)),
             spans,
+            meanings: OnceLock::new(),
             first,
             source,
         });
+    }
+
+    /// Whether any passage has a word.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.holders.contains_key(key)
     }
 
     /// How much a word tells: the rarer, the more.
@@ -219,6 +221,15 @@ impl Corpus {
         }
         let text = self.span(window).and_then(|it| passage.source.text.get(it));
         self.analyse(text.unwrap_or_default())
+    }
+
+    /// The sentences of a window, each taken apart by itself.
+    pub(super) fn sentences_of(&self, window: &Window) -> impl Iterator<Item = &Analysis> {
+        let first = self.passages.get(window.passage).map(|it| it.first);
+        let numbers = first.map(|first| first + window.from..=first + window.to);
+        let sentences = numbers.into_iter().flatten();
+        let sentences = sentences.filter_map(|it| self.sentences.get(it));
+        sentences.map(|it| &it.analysis)
     }
 
     /// The bytes of a window in its passage.

@@ -7,8 +7,10 @@ use super::{
     analysis::Analysis,
     claim::Ready,
     compare::{Findings, Sides},
-    corpus::{Corpus, Window},
+    corpus::Corpus,
+    foreign::is_foreign,
     quote::Stream,
+    window::Window,
     within::evidence,
 };
 
@@ -20,8 +22,13 @@ pub struct Verifier {
 /// How much of what a claim speaks of sentences must speak of to support it.
 const SUPPORTS: f64 = 0.5;
 
-/// Below this it is looked whether each part of the claim is supported by itself.
-const SURELY: f64 = 0.62;
+/// The same where a claim speaks of few things and nothing in it can be told exactly: one thing that
+/// is there and one that is not are no half of a claim but an invention.
+const FEW: usize = 4;
+const SUPPORTS_FEW: f64 = 0.85;
+
+/// The same in languages of which no words are known.
+const SUPPORTS_STRICTLY: f64 = 0.97;
 
 /// And to speak against it.
 const OPPOSES: f64 = 0.4;
@@ -44,6 +51,10 @@ struct Look {
     window: Window,
     overlap: f64,
     cited: bool,
+    /// How much of the matter it must speak of to support the claim.
+    least: f64,
+    /// Whether the claim denies something and the window does.
+    both_deny: bool,
     findings: Findings,
 }
 
@@ -51,17 +62,38 @@ impl Look {
     fn supports(&self) -> bool {
         self.findings.conflicts.is_empty()
             && self.findings.lacks.is_empty()
-            && self.overlap >= SUPPORTS
+            && self.overlap >= self.least
     }
 
     fn opposes(&self) -> bool {
         !self.findings.conflicts.is_empty() && self.overlap >= OPPOSES
     }
 
+    /// Whether it says the opposite, in words.
+    fn turns(&self) -> bool {
+        let word = |it: &Problem| {
+            matches!(
+                it.kind,
+                ProblemKind::Negation | ProblemKind::Direction | ProblemKind::Order
+            )
+        };
+        self.opposes() && self.findings.lacks.is_empty() && self.findings.conflicts.iter().all(word)
+    }
+
     /// Whether all that speaks against the claim is another number in place of its own.
     fn gives_another_value(&self) -> bool {
         let number = |it: &Problem| it.kind == ProblemKind::Number && it.instead.is_some();
         self.findings.lacks.is_empty() && self.findings.conflicts.iter().all(number)
+    }
+}
+
+/// How much of what a claim speaks of must be there.
+pub(super) fn enough(claim: &Analysis) -> f64 {
+    let vague = claim.numbers.is_empty() && claim.denials.is_empty() && claim.directions.is_empty();
+    if vague && claim.key_set().len() <= FEW {
+        SUPPORTS_FEW
+    } else {
+        SUPPORTS
     }
 }
 
@@ -145,7 +177,7 @@ impl Verifier {
         against.filter_map(|it| self.evidence(it)).take(3).collect()
     }
 
-    fn is_cited(&self, passage: usize, claim: &Claim) -> bool {
+    pub(super) fn is_cited(&self, passage: usize, claim: &Claim) -> bool {
         let passage = self.corpus.passages.get(passage);
         passage.is_some_and(|it| claim.cited.contains(&it.source.id))
     }
@@ -156,61 +188,27 @@ impl Verifier {
         order
     }
 
-    /// A claim as a whole, and where that does not settle it, part by part: what it joins may
-    /// stand in different places.
-    pub(super) fn compare_parts(
+    /// A text beside the sentences that speak most of the same matter.
+    pub(super) fn compare(
         &self,
-        ready: &Ready,
+        text: &str,
         claim: &Claim,
         quoted: &[(usize, Range<usize>)],
     ) -> Checked {
-        let text = if ready.quotes.is_empty() {
-            &ready.text
-        } else {
-            &ready.unquoted
-        };
-        let whole = self.compare(text, claim, quoted);
-        if whole.verdict == Verdict::Supported && whole.overlap >= SURELY {
-            return whole;
-        }
-        let parts = parts(text);
-        if parts.len() < 2 || !quoted.is_empty() {
-            return whole;
-        }
-        let all: Vec<Checked> = parts
-            .iter()
-            .map(|it| self.compare(it, claim, &[]))
-            .collect();
-        let worst = |wanted: Verdict| all.iter().find(|it| it.verdict == wanted).cloned();
-        let supported = all.iter().all(|it| it.verdict == Verdict::Supported);
-        if supported {
-            let overlap = all.iter().map(|it| it.overlap).fold(1.0, f64::min);
-            return Checked {
-                evidence: all.iter().flat_map(|it| it.evidence.clone()).collect(),
-                disputed: all.iter().flat_map(|it| it.disputed.clone()).collect(),
-                overlap,
-                ..plain(Verdict::Supported)
-            };
-        }
-        if whole.verdict == Verdict::Supported {
-            return worst(Verdict::Contradicted)
-                .or_else(|| worst(Verdict::NotFound))
-                .unwrap_or(whole);
-        }
-        whole
-    }
-
-    /// A text beside the sentences that speak most of the same matter.
-    fn compare(&self, text: &str, claim: &Claim, quoted: &[(usize, Range<usize>)]) -> Checked {
         let looks = self.looks(text, claim, quoted);
         if looks.is_empty() {
             let problem = Problem::new(ProblemKind::Matter, text, None);
-            return Checked {
+            let nothing = Checked {
                 problems: vec![problem],
                 ..plain(Verdict::NotFound)
             };
+            return self.paraphrased(text, claim).unwrap_or(nothing);
         }
-        self.judge(&looks)
+        let checked = self.judge(&looks);
+        if checked.verdict == Verdict::NotFound {
+            return self.paraphrased(text, claim).unwrap_or(checked);
+        }
+        checked
     }
 
     fn looks(&self, text: &str, claim: &Claim, quoted: &[(usize, Range<usize>)]) -> Vec<Look> {
@@ -226,7 +224,7 @@ impl Verifier {
             let overlap = self.corpus.overlap(&wanted, &there.key_set());
             let little = wanted.len() <= 4 || overlap >= 0.25;
             let overlap = if little {
-                overlap.max(SUPPORTS)
+                overlap.max(enough(&analysis))
             } else {
                 overlap
             };
@@ -259,7 +257,13 @@ impl Verifier {
         };
         Some(Look {
             findings: sides.compare(),
+            both_deny: !claim.denials.is_empty() && !there.denials.is_empty(),
             cited: self.is_cited(window.passage, asked),
+            least: if is_foreign(&claim.tokens) {
+                SUPPORTS_STRICTLY
+            } else {
+                enough(claim)
+            },
             window,
             overlap,
         })
@@ -271,8 +275,20 @@ impl Verifier {
             let fitting = looks.iter().filter(|it| of(it));
             fitting.max_by(|one, other| rank(one).total_cmp(&rank(other)))
         };
-        let opposing = best(&Look::opposes);
-        let supporting = best(&Look::supports);
+        // Nor do words of the sentences around it undo what one of them denies as the claim does.
+        let beside = |it: &Look| {
+            let of_part =
+                |part: &Look| part.supports() && part.both_deny && it.window.holds(&part.window);
+            it.turns() && looks.iter().any(of_part)
+        };
+        let opposing = best(&|it| it.opposes() && !beside(it));
+        // More text that happens to have the same words does not undo what its part says.
+        let undone = |it: &Look| {
+            looks.iter().any(|part| {
+                part.turns() && part.overlap >= it.overlap - MARGIN && it.window.holds(&part.window)
+            })
+        };
+        let supporting = best(&|it| it.supports() && !undone(it));
         if let Some(support) = supporting
             && opposing.is_none_or(|it| support.overlap >= it.overlap - MARGIN)
         {
@@ -335,8 +351,8 @@ impl Verifier {
             .filter(|it| it.overlap >= SUPPORTS)
             .max_by(|one, other| one.overlap.total_cmp(&other.overlap));
         let problems = match closest {
-            Some(look) => look.findings.lacks.clone(),
-            None => vec![Problem::new(ProblemKind::Matter, "", None)],
+            Some(look) if !look.findings.lacks.is_empty() => look.findings.lacks.clone(),
+            _ => vec![Problem::new(ProblemKind::Matter, "", None)],
         };
         Checked {
             evidence: closest
@@ -361,32 +377,8 @@ impl Verifier {
     }
 }
 
-/// The parts of a claim that say something each.
-fn parts(text: &str) -> Vec<&str> {
-    const JOINTS: [&str; 8] = [
-        ", and ",
-        ", but ",
-        "; ",
-        ", while ",
-        ", whereas ",
-        ", although ",
-        " while ",
-        " whereas ",
-    ];
-    let mut all = vec![text];
-    for joint in JOINTS {
-        all = all.into_iter().flat_map(|it| it.split(joint)).collect();
-    }
-    let long_enough = |it: &&str| it.split_whitespace().count() >= 3;
-    if all.iter().all(long_enough) {
-        all
-    } else {
-        vec![text]
-    }
-}
-
 /// A verdict and nothing else.
-fn plain(verdict: Verdict) -> Checked {
+pub(super) fn plain(verdict: Verdict) -> Checked {
     Checked {
         verdict,
         evidence: Vec::new(),

@@ -8,56 +8,8 @@ use std::{
 
 use super::stem;
 
-/// Words that say the same; the first stands for all.
-const SAME: &[&str] = &[
-    "use used using employ employed utilise utilize utilised utilized",
-    "person people persons individuals individual participant participants subjects",
-    "method approach technique procedure",
-    "mouse mice murine",
-    "child children",
-    "man men",
-    "woman women",
-    "big large sizeable substantial great considerable",
-    "small little tiny minor slight",
-    "fast quick rapid quickly rapidly",
-    "begin start began started begun onset",
-    "end finish ended finished stop",
-    "cause lead led leads leading produce trigger induce",
-    "get obtain obtained got achieve achieved attain reach reached",
-    "test evaluate evaluated assess assessed examine examined tested",
-    "train trained training",
-    "need require required requires needed needs",
-    "about roughly approximately around nearly",
-    "choose select selected chose chosen selection",
-    "link associated association correlated correlation correlate related tied linked",
-    "give gave given provide provided administer administered receive received",
-    "analysis analyses analyse analyze analysed analyzed",
-    "change alter altered modify modified changed",
-    "make made build built create created construct constructed",
-    "keep kept maintain maintained retain retained",
-    "death died die mortality dying deaths",
-    "disease illness disorder",
-    "whole entire total overall",
-    "part portion fraction share proportion",
-    "main primary chief principal major",
-    "differ different difference differences differed",
-    "year annual annually yearly years",
-    "month monthly months",
-    "week weekly weeks",
-    "day daily days",
-    "help aid assist helped",
-    "buy bought purchase purchased",
-    "think thought believe believed",
-    "see saw seen",
-    "run ran running",
-    "take took taken",
-    "grow grew grown growth",
-    "model models network networks",
-    "dataset datasets",
-    "ocean sea marine",
-    "warm warming warmer",
-    "learn learned learnt learning",
-];
+/// Words that say the same in scientific prose, a group a line; the first stands for all.
+const SAME: &str = include_str!("same.txt");
 
 /// Pairs of opposites: what each axis is called, one way and the other.
 const OPPOSITES: &[(&str, &str, &str)] = &[
@@ -68,18 +20,20 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
          doubled tripled larger most highest exceed exceeded surge boost boosted \
          amplified amplify up accumulate heavier longer extend extended lengthen \
          lengthened prolong prolonged augmented longest largest majority above \
-         multiplied",
+         multiplied bigger biggest taller tallest soar soared jump jumped swell swelled enlarge \
+         enlarged intensify intensified heighten heightened upward upwards deeper",
         "decrease decreased decline declined reduce reduced reduction fall fell fallen \
          drop dropped lower lowered low less fewer diminish diminished downregulated \
          downregulate shrink shrank shrunk smaller halved least lowest shorten shortened \
          shorter lighter curtail attenuated attenuate cut down deplete depleted fewest \
-         smallest minority below shortest deflated dwindled",
+         smallest minority below shortest deflated dwindled lessen lessened plunge plunged plummet plummeted slump slumped sank \
+         sink sunk downward downwards shallower minimise minimize tiniest",
     ),
     (
         "quality",
         "improve improved better enhance enhanced superior outperform outperformed \
          surpass surpassed beat benefit best beneficial strengthen ameliorate succeed \
-         succeeded success effective ahead alleviated",
+         succeeded success effective ahead alleviated good",
         "worsen worsened worse impair impaired inferior underperform underperformed \
          degrade degraded deteriorate deteriorated harm worst harmful weaken ineffective \
          lag trail trailed lagged behind hurt aggravated",
@@ -92,7 +46,8 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
     ),
     (
         "speed",
-        "faster fastest accelerate accelerated hasten",
+        "faster fastest accelerate accelerated hasten fast quick quicker quickest quickly rapid \
+         rapidly swiftly sped",
         "slower slowest slow slowly delay delayed slowed decelerated retard",
     ),
     (
@@ -102,8 +57,8 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
     ),
     (
         "time",
-        "before earlier early precede preceded prior earliest",
-        "after later late follow followed subsequent latest",
+        "before earlier early precede preceded prior earliest sooner predate predated predates previously",
+        "after later late follow followed subsequent latest afterwards subsequently postdate postdated",
     ),
     (
         "action",
@@ -115,7 +70,7 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
     (
         "presence",
         "present presence contain contains include included",
-        "absent absence lack lacked exclude excluded",
+        "absent absence lack lacked exclude excluded missing",
     ),
     (
         "significance",
@@ -173,8 +128,8 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
     ("surface", "surface shallow", "deep depth"),
     (
         "likelihood",
-        "likely possible able capable",
-        "unlikely impossible unable incapable",
+        "likely possible able capable probable",
+        "unlikely impossible unable incapable improbable",
     ),
     (
         "view",
@@ -189,16 +144,101 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
         "uncommon infrequent infrequently rare rarely seldom",
     ),
     ("nearness", "near close closer", "far distant farther"),
+    (
+        "width",
+        "thick thicker thickest wide wider widest broad broader",
+        "thin thinner thinnest narrow narrower narrowest",
+    ),
+    (
+        "expense",
+        "expensive costly costlier dearer pricier",
+        "cheap cheaper cheapest inexpensive",
+    ),
+    (
+        "wealth",
+        "rich richer wealthy wealthier",
+        "poor poorer poorest",
+    ),
+    (
+        "accord",
+        "agree agreed agreement concur concurred",
+        "disagree disagreed disagreement",
+    ),
+    (
+        "likeness",
+        "similar identical comparable",
+        "differ differed different difference differences dissimilar",
+    ),
+    (
+        "lasting",
+        "persist persisted persistent endure endured",
+        "disappear disappeared vanish vanished fade faded",
+    ),
+];
+
+/// Words that only look like those, without their endings.
+const NO_DIRECTION: &[&str] = &[
+    "like",
+    "alike",
+    "position",
+    "positions",
+    "effect",
+    "effects",
+    "lateral",
+    "presented",
+    "closed",
+    "closing",
+    "last",
+    "lasts",
+    "goods",
+    "light",
+    "lights",
 ];
 
 /// Axes of things rather than of change: both ends can be spoken of in one breath.
 const KINDS: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
+
+/// Axes with a more and a less, a better and a worse, of which one can stand for another: what is
+/// dearer has a higher price.
+const SCALES: &[&str] = &[
+    "amount",
+    "quality",
+    "keeping",
+    "strength",
+    "speed",
+    "sign",
+    "action",
+    "sensitivity",
+    "temperature",
+    "moisture",
+    "stability",
+    "ease",
+    "view",
+    "safety",
+    "aware",
+    "width",
+    "expense",
+    "wealth",
+    "lasting",
+];
 
 /// Words that turn round what follows them.
 const NEGATORS: &str = "not no never without neither nor none cannot fail fails failed failing hardly \
     scarcely barely non nothing nobody lacked lacks lack lacking absence unable didn't \
     doesn't don't isn't wasn't weren't aren't won't can't couldn't wouldn't hasn't \
     haven't hadn't shouldn't refute refuted";
+
+/// The same in other languages, without what is a word or a sign in English texts.
+const FOREIGN_NEGATORS: &str = "nicht kein keine keinen keiner keinem nie niemals ohne weder pas jamais \
+    aucun aucune sans nunca ningún ninguna jamás tampoco nessun nessuna senza não nenhum nenhuma niet \
+    geen nooit zonder inte ikke не нет ни без";
+
+/// Words of which what they are said of can be told with a denial: `stopped` is `did not go on`.
+const NEGATIVE: &str = "stop stops stopped stopping cease ceased end ended avoid avoided refuse refused \
+    reject rejected deny denied miss missed missing only alone rather instead except exception free \
+    zero same equal equally similar alike comparable identical constant steady stable flat little few \
+    too gone away ruled excluded unlike against halted lose lost loses losing sole limited restricted \
+    false wrong absent independent regardless neither until if unless before despite";
 
 /// Words that say nothing of the matter: grammar, and how papers speak of themselves.
 const LIGHT: &str = "a an the of in on at to for from by with as and or but if then than that this these \
@@ -218,7 +258,11 @@ const LIGHT: &str = "a an the of in on at to for from by with as and or but if t
     compared compare comparison relative versus vs namely eg ie one well upon toward \
     towards along whether like due seen see became become remain remained overall \
     passage source percent cent approximately around roughly nearly almost fail failed \
-    fails neither none cannot estimate estimated value values level levels set based";
+    fails neither none cannot estimate estimated value values level levels set based rather instead \
+    together afterwards meanwhile specifically particularly actually likewise similarly additionally \
+    consequently quite simply generally typically usually case cases way ways kind type sort thing \
+    things every itself themselves until already fully every amount amounts figure figures number \
+    numbers unlike according including";
 
 /// What is better the less there is of it.
 const UNWELCOME: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
@@ -251,9 +295,10 @@ pub(super) struct Direction {
 }
 
 struct Words {
-    same: HashMap<&'static str, &'static str>,
+    same: HashMap<String, &'static str>,
     directions: HashMap<String, Direction>,
     negators: HashSet<&'static str>,
+    negative: HashSet<&'static str>,
     light: HashSet<&'static str>,
     unwelcome: HashSet<&'static str>,
     things: HashSet<&'static str>,
@@ -261,10 +306,17 @@ struct Words {
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let mut same = HashMap::new();
-    for group in SAME {
+    for group in SAME.lines() {
         let first = group.split_whitespace().next().unwrap_or_default();
         for word in group.split_whitespace() {
-            same.insert(word, first);
+            same.insert(word.to_owned(), first);
+        }
+    }
+    // The endings that the list leaves out: `removes`, `removing`.
+    for group in SAME.lines() {
+        let first = group.split_whitespace().next().unwrap_or_default();
+        for word in group.split_whitespace().filter(|it| it.len() > 4) {
+            same.entry(stem::cut(word)).or_insert(first);
         }
     }
     let mut directions = HashMap::new();
@@ -278,11 +330,13 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
             }
         }
     }
+    let words = |list: &'static str| list.split_whitespace();
     Words {
         same,
         directions,
-        negators: NEGATORS.split_whitespace().collect(),
-        light: LIGHT.split_whitespace().collect(),
+        negative: words(NEGATIVE).collect(),
+        negators: words(NEGATORS).chain(words(FOREIGN_NEGATORS)).collect(),
+        light: words(LIGHT).chain(words(FOREIGN_NEGATORS)).collect(),
         unwelcome: UNWELCOME.split_whitespace().collect(),
         things: THINGS.split_whitespace().collect(),
     }
@@ -295,6 +349,9 @@ pub(super) fn same_as(word: &str) -> Option<&'static str> {
 
 /// Which way a word points.
 pub(super) fn direction(word: &str) -> Option<Direction> {
+    if NO_DIRECTION.contains(&word) {
+        return None;
+    }
     let found = WORDS.directions.get(word);
     found
         .or_else(|| WORDS.directions.get(&stem::cut(word)))
@@ -304,6 +361,11 @@ pub(super) fn direction(word: &str) -> Option<Direction> {
 /// Whether a word turns round what follows.
 pub(super) fn negates(word: &str) -> bool {
     WORDS.negators.contains(word)
+}
+
+/// Whether what a word is said of can be told with a denial.
+pub(super) fn is_negative(word: &str) -> bool {
+    WORDS.negative.contains(word)
 }
 
 /// Whether a word says nothing of the matter.
@@ -324,4 +386,9 @@ pub(super) fn is_thing(word: &str) -> bool {
 /// Whether an axis is one of things rather than of change.
 pub(super) fn is_kind(axis: &str) -> bool {
     KINDS.contains(&axis)
+}
+
+/// Whether an axis has a more and a less.
+pub(super) fn is_scale(axis: &str) -> bool {
+    SCALES.contains(&axis)
 }

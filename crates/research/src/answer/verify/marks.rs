@@ -2,8 +2,9 @@
 //! and what is denied.
 
 use super::{
+    denied::denied,
     lexicon::{self, Direction},
-    tokens::{Kind, Token},
+    tokens::{Case, Kind, Token},
 };
 
 /// How far a negation reaches, in tokens.
@@ -67,7 +68,11 @@ pub(super) fn directions(tokens: &[Token]) -> Vec<(usize, Direction)> {
             continue;
         }
         let before = at.checked_sub(1).and_then(degree);
-        let turned = before == Some(false) && direction.axis != "amount";
+        // `never exceeded 5` is `stayed below 5`.
+        let bounds = at.checked_sub(1).is_some_and(|it| {
+            tokens.get(it).is_some_and(|it| lexicon::negates(&it.text)) && bounds_number(tokens, it)
+        });
+        let turned = bounds || (before == Some(false) && direction.axis != "amount");
         let up = direction.up != turned;
         all.push((at, Direction { up, ..direction }));
     }
@@ -91,6 +96,52 @@ fn bounds_number(tokens: &[Token], at: usize) -> bool {
     (more && word(at + 2) == "than" && number(at + 3)) || (exceeds && number(at + 2))
 }
 
+/// `a failed test` is a kind of test; `the test failed to tell` is a denial.
+fn is_attribute(tokens: &[Token], at: usize) -> bool {
+    let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
+    let back = at.checked_sub(1);
+    let number = back
+        .and_then(|it| tokens.get(it))
+        .is_some_and(|it| it.kind == Kind::Number);
+    let before = back.map_or("", word);
+    let of_noun = matches!(
+        before,
+        "a" | "an" | "the" | "of" | "each" | "every" | "these" | "those" | "all"
+    );
+    matches!(word(at), "failed" | "failing")
+        && (of_noun || number)
+        && tokens.get(at + 1).is_some_and(|it| it.kind == Kind::Word)
+        && !lexicon::is_light(word(at + 1))
+}
+
+/// `rather than X`, `instead of X`: X is not so.
+fn sets_aside(tokens: &[Token], at: usize) -> bool {
+    let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
+    matches!(
+        (word(at), word(at + 1)),
+        ("rather", "than") | ("instead", "of")
+    )
+}
+
+/// Whether a word denies what follows it.
+fn denies(tokens: &[Token], at: usize, called_wrong: &dyn Fn(usize) -> bool) -> bool {
+    let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
+    let (own, next) = (word(at), word(at + 1));
+    let in_small = tokens.get(at).is_some_and(|it| it.case == Case::Lower);
+    // `no-till` is a way of farming, `PAS` is a stain.
+    let other = (own == "no" && next == "-") || (own == "pas" && !in_small);
+    let told = matches!(own, "refute" | "refuted") && called_wrong(at);
+    lexicon::negates(own)
+        && !other
+        && !is_attribute(tokens, at)
+        && !told
+        && !bounds_number(tokens, at)
+        && !matches!(
+            next,
+            "only" | "just" | "merely" | "least" | "fewer" | "less"
+        )
+}
+
 /// What is negated, and what each negation is most about. `called_wrong` says of what a token is in
 /// whether the text calls it wrong: then `refuted` says so too, and is no negation beside it.
 pub(super) fn negated(
@@ -100,6 +151,7 @@ pub(super) fn negated(
 ) -> (Vec<bool>, Vec<Vec<usize>>) {
     let mut all = vec![false; tokens.len()];
     let mut denials = Vec::new();
+    let mut aside = Vec::new();
     let has_key = |at: &usize| keys.get(*at).is_some_and(Option::is_some);
     let mut mark = |denied: Vec<usize>, most: usize| {
         for at in &denied {
@@ -115,30 +167,21 @@ pub(super) fn negated(
         if token.kind != Kind::Word {
             continue;
         }
-        let next = tokens.get(at + 1).map_or("", |it| it.text.as_str());
         let backwards = || {
             let from = at.saturating_sub(NEGATION_REACH);
             let before = tokens.get(from..at).unwrap_or_default();
             let stop = before.iter().rposition(ends_negation);
             stop.map_or(from, |it| from + it + 1)..at + 1
         };
-        if lexicon::negates(&token.text) {
-            // `no-till` is a way of farming.
-            let in_word = token.text == "no" && next == "-";
-            let told = matches!(token.text.as_str(), "refute" | "refuted") && called_wrong(at);
-            if in_word
-                || told
-                || bounds_number(tokens, at)
-                || matches!(
-                    next,
-                    "only" | "just" | "merely" | "least" | "fewer" | "less"
-                )
-            {
-                continue;
-            }
+        let scope = || {
             let reach = tokens.iter().skip(at + 1).take(NEGATION_REACH);
             let reach = reach.take_while(|it| !ends_negation(it)).count();
-            let scope = at + 1..at + 1 + reach;
+            at + 1..at + 1 + reach
+        };
+        if sets_aside(tokens, at) {
+            // It is denied, but who leaves it out says the same.
+            aside.extend(scope().filter(has_key).take(MOST_ABOUT));
+        } else if denies(tokens, at, called_wrong) {
             // `neither A nor B did it`: what is denied comes last.
             let reaches_far = matches!(token.text.as_str(), "neither" | "nor" | "none");
             let (count, most) = if reaches_far {
@@ -146,7 +189,7 @@ pub(super) fn negated(
             } else {
                 (DENIED, MOST_ABOUT)
             };
-            let denied: Vec<usize> = scope.filter(has_key).take(count).collect();
+            let denied: Vec<usize> = scope().filter(has_key).take(count).collect();
             if denied.is_empty() {
                 // `X was not.`: what is denied stands before.
                 let before = backwards().rev().filter(has_key).take(DENIED);
@@ -156,10 +199,17 @@ pub(super) fn negated(
             }
         } else if matches!(
             token.text.as_str(),
-            "unchanged" | "unaffected" | "undetectable" | "unrelated"
+            "unchanged" | "unaffected" | "unaltered" | "undetectable" | "unrelated"
         ) {
             let before = backwards().rev().filter(has_key).take(DENIED);
             mark(before.collect(), MOST_ABOUT);
+        } else if denied(&token.text).is_some() && has_key(&at) {
+            mark(vec![at], 1);
+        }
+    }
+    for at in aside {
+        if let Some(it) = all.get_mut(at) {
+            *it = true;
         }
     }
     (all, denials)

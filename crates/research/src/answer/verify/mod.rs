@@ -4,8 +4,9 @@
 //! the same matter: quoted words must stand there just so, numbers must be the same numbers of the
 //! same things, names must be there, and nothing may be turned round. A bound, or an end of a range,
 //! is no value; what a passage calls wrong, supposes or makes depend on a condition is no fact. To
-//! repeat its sentence word for word, with all that, is supported. What a passage tells its reader
-//! to do is of no account here; it is text that does or does not hold a claim.
+//! repeat its sentence word for word, with all that, is supported; so are words of one's own that are
+//! near in meaning to what is cited, if nothing that can be told exactly is amiss. What a passage
+//! tells its reader to do is of no account here; it is text that does or does not hold a claim.
 
 mod analysis;
 mod arithmetic;
@@ -13,15 +14,22 @@ mod cited;
 mod claim;
 mod compare;
 mod corpus;
+mod denied;
 mod equal;
+mod foreign;
 mod framed;
 mod frames;
+mod joined;
 mod judge;
 mod letters;
 mod lexicon;
+mod lines;
 mod marks;
+mod nearness;
 mod number;
 mod numerals;
+mod paraphrased;
+mod pointed;
 mod quote;
 mod quoted;
 mod ranges;
@@ -29,9 +37,11 @@ mod sense;
 mod sentences;
 mod spelled;
 mod stem;
+mod swapped;
 mod terms;
 mod tokens;
 mod units;
+mod window;
 mod within;
 
 use schemars::JsonSchema;
@@ -178,6 +188,17 @@ pub fn split(text: &str) -> Vec<String> {
     let spans = sentences::sentences(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
+}
+
+/// The claims of a text that a model wrote: its sentences, and the items of its lists and rows of its
+/// tables each by itself, without marks that look like ours.
+pub fn claims(text: &str) -> Vec<String> {
+    lines::lines(text)
+        .into_iter()
+        .flat_map(split)
+        .map(|it| claim::unmarked(&it))
+        .filter(|it| !it.is_empty())
+        .collect()
 }
 
 /// What a text speaks of: its words as they are matched, without those that say nothing.

@@ -23,6 +23,7 @@ impl Verifier {
             }
         }
         let mut checked = verbatim.unwrap_or_else(|| self.compare_parts(ready, claim, &quoted));
+        misquoted.extend(self.quoted_from_elsewhere(ready, claim, &checked, &mut quoted));
         let at = quoted.iter().filter_map(|(passage, bytes)| {
             let passage = self.corpus.passages.get(*passage)?;
             Some(evidence(&passage.source, bytes.clone()))
@@ -33,7 +34,13 @@ impl Verifier {
         all.dedup();
         checked.evidence = all;
         if !misquoted.is_empty() {
-            let near: Vec<_> = misquoted.iter().map(|it| self.nearest(it)).collect();
+            let other_words =
+                |(text, _): &(String, Evidence), quote: &Quote| !text.contains(&quote.text);
+            let near = misquoted.iter().map(|quote| {
+                let near = self.nearest(quote);
+                near.filter(|it| other_words(it, quote))
+            });
+            let near: Vec<_> = near.collect();
             let conflict = near.iter().any(Option::is_some);
             checked.verdict = if conflict {
                 Verdict::Contradicted
@@ -55,6 +62,28 @@ impl Verifier {
             }
         }
         checked
+    }
+
+    /// Takes out the places of quotes that stand neither in a passage that is cited nor where the
+    /// rest of the claim does: words of another matter bear nothing out, whoever wrote them.
+    fn quoted_from_elsewhere<'r>(
+        &self,
+        ready: &'r Ready,
+        claim: &Claim,
+        checked: &Checked,
+        quoted: &mut Vec<(usize, Range<usize>)>,
+    ) -> Vec<&'r Quote> {
+        let is_its = |passage: usize| {
+            let id = self.corpus.passages.get(passage).map(|it| &it.source.id);
+            let bears_out = |it: &Evidence| Some(&it.passage) == id;
+            self.is_cited(passage, claim) || checked.evidence.iter().any(bears_out)
+        };
+        quoted.retain(|(passage, _)| is_its(*passage));
+        let quotes = ready.quotes.iter().filter(|quote| {
+            let found = self.find_quote(quote, claim);
+            found.is_some_and(|(passage, _)| !is_its(passage))
+        });
+        quotes.collect()
     }
 
     /// What a quote leaves out of its sentence, so that it says more than that does: that it is

@@ -42,13 +42,25 @@ fn negation(sides: &Sides<'_>, findings: &mut Findings) {
             .denials
             .iter()
             .any(|it| denied_alone(sides.corpus, window, it, claim));
-    if found {
+    if found || denied_for_nothing(claim, window) {
         let shown = denied_text(sides.text, claim)
             .or_else(|| denied_text(sides.said, window))
             .unwrap_or_default();
         let problem = Problem::new(ProblemKind::Negation, shown, None);
         findings.conflicts.push(problem);
     }
+}
+
+/// Whether a claim denies something, and the sentences neither deny anything nor have a word that
+/// could be told as a denial.
+fn denied_for_nothing(claim: &Analysis, window: &Analysis) -> bool {
+    let negative = |word: &str| {
+        let direction = lexicon::direction(word);
+        direction.is_some_and(|it| !it.up) || lexicon::is_negative(word)
+    };
+    !claim.denials.is_empty()
+        && window.denials.is_empty()
+        && !window.tokens.iter().any(|it| negative(&it.text))
 }
 
 /// Whether the other side speaks of what a negation is about, and denies none of it.
@@ -64,13 +76,22 @@ fn denied_alone(corpus: &Corpus, text: &Analysis, denial: &[usize], other: &Anal
             }
             continue;
         };
-        if other.is_negated(there) {
+        if other.is_negated(there) || hardly_so(other, there) {
             return false;
         }
         // What the other side says belongs to another place, which is not denied.
         shared |= counterpart(corpus, other, there, text) == Some(at);
     }
     shared
+}
+
+/// `little effect`, `added little`: hardly any, though it is not denied.
+fn hardly_so(text: &Analysis, at: usize) -> bool {
+    let word = |at: usize| text.token(at).map_or("", |it| it.text.as_str());
+    (at.saturating_sub(2)..=at + 1).any(|it| {
+        matches!(word(it), "little" | "few" | "rarely" | "seldom")
+            && it.checked_sub(1).is_none_or(|it| word(it) != "a")
+    })
 }
 
 /// Whether a negation is first about something that the other text has no word for, among the
@@ -158,7 +179,8 @@ fn turned(sides: &Sides<'_>, at: usize, direction: Direction) -> Option<Problem>
 /// something is mostly better.
 fn akin(one: &str, other: &str, claim: &Analysis) -> bool {
     match (one, other) {
-        ("amount", "keeping") | ("keeping", "amount") => true,
+        ("amount", "keeping" | "aware" | "expense")
+        | ("keeping" | "aware" | "expense", "amount") => true,
         ("amount", "quality") | ("quality", "amount") => welcome(claim),
         _ => false,
     }

@@ -7,10 +7,18 @@ const LONGEST: usize = 1_200;
 
 /// Shortenings after which a stop ends nothing.
 const SHORT: &[&str] = &[
-    "al", "fig", "figs", "eq", "eqs", "e.g", "i.e", "vs", "cf", "dr", "prof", "no", "ref", "refs",
-    "sec", "ca", "approx", "resp", "mr", "mrs", "ms", "st", "tab", "vol", "pp", "etc", "inc", "sp",
-    "spp", "ed", "eds", "u.s", "u.k",
+    "e.g", "i.e", "vs", "cf", "dr", "prof", "resp", "mr", "mrs", "ms", "st", "sp", "spp", "ed",
+    "eds", "bzw", "vgl", "sog",
 ];
+
+/// Those before a number, `Fig. 3` or `Fig. S3`; before anything else the stop ends a sentence.
+const BEFORE_NUMBER: &[&str] = &[
+    "fig", "figs", "eq", "eqs", "no", "nos", "ref", "refs", "sec", "tab", "vol", "p", "pp", "ca",
+    "approx", "nr", "abb", "art", "ch", "chap",
+];
+
+/// Those that end a sentence too, if a capital letter follows.
+const MAY_END: &[&str] = &["al", "etc", "inc", "u.s", "u.k"];
 
 /// The sentences of a text, as stretches of bytes without blanks at their ends. Together they hold
 /// all that is not blank.
@@ -19,7 +27,7 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     let mut blank = None;
-    for (at, &(byte, letter)) in chars.iter().enumerate() {
+    for (at, &(_, letter)) in chars.iter().enumerate() {
         if letter.is_whitespace() {
             blank = Some(at);
         }
@@ -31,7 +39,6 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
         } else {
             None
         };
-        let _ = byte;
         if let Some(end) = end {
             push(text, &chars, from, end, &mut found);
             from = end;
@@ -78,7 +85,7 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     } else {
         at
     };
-    let ends = |it: char| matches!(it, '.' | '!' | '?' | '。' | '！' | '？');
+    let ends = |it: char| matches!(it, '.' | '!' | '?' | '。' | '！' | '？' | '؟' | '۔' | '।');
     if !char(sign).is_some_and(ends) || char(at + 1).is_some_and(closes) {
         return false;
     }
@@ -96,11 +103,11 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
         begin += 1;
     }
     let begins = char(begin).is_none_or(|it| !it.is_lowercase());
-    begins && (char(sign) != Some('.') || !shortened(text, chars, sign))
+    begins && (char(sign) != Some('.') || !shortened(text, chars, sign, begin))
 }
 
-/// Whether the stop at `at` belongs to a shortening or an initial.
-fn shortened(text: &str, chars: &[(usize, char)], at: usize) -> bool {
+/// Whether the stop at `at` belongs to a shortening or an initial; `begin` is what follows it.
+fn shortened(text: &str, chars: &[(usize, char)], at: usize, begin: usize) -> bool {
     let mut from = at;
     while let Some(before) = from.checked_sub(1)
         && chars
@@ -123,7 +130,19 @@ fn shortened(text: &str, chars: &[(usize, char)], at: usize) -> bool {
                 .next()
                 .is_some_and(|it| it.ends_with('.') || matches!(it, "by" | "and" | "of" | "from"))
     };
-    name_before || SHORT.contains(&word.to_lowercase().as_str())
+    let char = |at: usize| chars.get(at).map_or(' ', |&(_, it)| it);
+    let (next, after) = (char(begin), char(begin + 1));
+    let numbered = next.is_ascii_digit() || after.is_ascii_digit() || matches!(next, '(' | '[');
+    // `z. B.`: letters that each have their stop.
+    let letters = word.chars().count() == 1 && next.is_alphabetic() && after == '.';
+    let word = word.to_lowercase();
+    let word = word.as_str();
+    let counted = from >= 2 && char(from - 1) == ' ' && char(from - 2).is_ascii_digit();
+    name_before
+        || letters
+        || (SHORT.contains(&word) && !(word == "ms" && counted))
+        || (BEFORE_NUMBER.contains(&word) && numbered)
+        || (MAY_END.contains(&word) && !next.is_uppercase())
 }
 
 /// Whether a paragraph ends with this character: an empty line.
@@ -161,6 +180,24 @@ mod tests {
             ]
         );
         assert_eq!(of("Vitamin C. The dose"), ["Vitamin C.", "The dose"]);
+        for one in [
+            "Compare e.g. Fig. S3, Eq. (2), No. 5 and approx. 12 mg on p. 7.",
+            "Säuger, z. B. Mäuse, vgl. Abb. 3, bzw. Ratten.",
+        ] {
+            assert_eq!(of(one), [one]);
+        }
+        assert_eq!(
+            of("It is by Smith et al. The answer was no. It took 5 ms. Rats, mice, etc. Then"),
+            [
+                "It is by Smith et al.",
+                "The answer was no.",
+                "It took 5 ms.",
+                "Rats, mice, etc.",
+                "Then"
+            ]
+        );
+        assert_eq!(of("睡眠有益。咖啡无效。"), ["睡眠有益。", "咖啡无效。"]);
+        assert_eq!(of("هل نام؟ نعم. نام"), ["هل نام؟", "نعم.", "نام"]);
         assert_eq!(of("# Head\n\nText"), ["# Head", "Text"]);
         assert_eq!(of("  "), Vec::<&str>::new());
     }

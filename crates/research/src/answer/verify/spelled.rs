@@ -37,10 +37,34 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
         ("a" | "one", "quarter") => return plain("25", PERCENT, at + 2),
         ("two", "thirds") => return rough("66.7", at + 2),
         ("three", "quarters") => return plain("75", PERCENT, at + 2),
-        _ => {}
+        (count, part) => {
+            if let Some(percent) = parts(count, part) {
+                return plain(percent, PERCENT, at + 2);
+            }
+        }
+    }
+    if let (Some(of), Some("in"), Some(all)) =
+        (small(first), word(at + 1), word(at + 2).and_then(small))
+        && let Some((percent, exact)) = out_of(of, all)
+        // `one in three years` is how often.
+        && !finish(text, tokens, at, at + 3, Decimal::of(all)).unit.is_some_and(units::is_time)
+    {
+        return if exact {
+            plain(&percent, PERCENT, at + 3)
+        } else {
+            rough(&percent, at + 3)
+        };
     }
     match first {
         "half" if word(at + 2) == Some("maximal") => return None,
+        "half" if matches!(word(at + 1), Some("a" | "an")) => {
+            let of_unit = finish(text, tokens, at, at + 2, Decimal::parse("0.5")?);
+            return if of_unit.unit.is_some_and(units::is_time) {
+                Some(of_unit)
+            } else {
+                plain("50", PERCENT, at + 1)
+            };
+        }
         "half" | "halved" => return plain("50", PERCENT, at + 1),
         "twice" | "twofold" | "double" | "doubled" | "doubling" | "doubles" => {
             return plain("2", FOLD, at + 1);
@@ -95,6 +119,29 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
     }
     let value = Decimal::of(total.checked_add(part)?);
     Some(finish(text, tokens, at, next, value))
+}
+
+/// `four in five`, in per cent, and whether that is just so.
+fn out_of(of: u64, all: u64) -> Option<(String, bool)> {
+    let share = (1..all).contains(&of) && all <= 10;
+    let percent = || format!("{:.1}", of as f64 * 100.0 / all as f64);
+    share.then(|| (percent(), (1000 * of).is_multiple_of(all)))
+}
+
+/// `one fifth`, `three tenths`, in per cent. `a fifth` may be the one behind the fourth.
+fn parts(count: &str, part: &str) -> Option<&'static str> {
+    let percent = match (count, part) {
+        ("one", "fifth") => "20",
+        ("two", "fifths") => "40",
+        ("three", "fifths") => "60",
+        ("four", "fifths") => "80",
+        ("one", "tenth") => "10",
+        ("three", "tenths") => "30",
+        ("seven", "tenths") => "70",
+        ("nine", "tenths") => "90",
+        _ => return None,
+    };
+    Some(percent)
 }
 
 fn small(word: &str) -> Option<u64> {

@@ -7,9 +7,10 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 
+use deliberate_citations::merge_all;
 use deliberate_core::Article;
 
-use super::{FoundPaper, keys::keys_of, merge::merge};
+use super::{FoundPaper, keys::keys_of};
 
 /// Records that are of one paper.
 struct Group {
@@ -58,7 +59,7 @@ fn paper(group: &Group, constant: f64) -> FoundPaper {
         .values()
         .map(|it| 1.0 / (constant + f64::from(*it)));
     FoundPaper {
-        article: merge(&group.records),
+        article: merge_all(&group.records),
         score: score.sum(),
         ranks: group.ranks.clone(),
         duplicates: u32::try_from(group.records.len().saturating_sub(1)).unwrap_or(u32::MAX),
@@ -75,7 +76,7 @@ fn joined(mut groups: Vec<Group>) -> Vec<Group> {
             return groups;
         }
         for group in groups.iter_mut().filter(|it| it.records.len() > 1) {
-            group.keys.extend(keys_of(&merge(&group.records)));
+            group.keys.extend(keys_of(&merge_all(&group.records)));
         }
     }
 }

@@ -4,20 +4,21 @@
 
 mod fuse;
 mod keys;
-mod merge;
 mod report;
 
 use std::{
+    cmp::Ordering,
     collections::BTreeMap,
     fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use deliberate_core::Article;
+use deliberate_core::{Article, PartialDate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::compared;
 use crate::{
     sources::{PaperQuery, Source, SourceFound},
     web::WebError,
@@ -25,7 +26,6 @@ use crate::{
 
 pub use fuse::fuse;
 pub use keys::keys_of;
-pub use merge::merge;
 pub use report::{Outcome, SourceReport};
 
 /// Hears of each source as soon as it is done.
@@ -111,11 +111,21 @@ pub async fn search(
     query: &PaperQuery,
     options: &SearchOptions,
 ) -> Searched {
-    let query = PaperQuery {
-        limit: options.per_source,
-        ..query.clone()
-    };
-    let asked = sources.iter().map(|it| ask(it.as_ref(), &query, options));
+    let asked: Vec<_> = sources
+        .iter()
+        .map(|it| (it.clone(), query.clone()))
+        .collect();
+    search_each(&asked, options).await
+}
+
+/// The same, each source with a question of its own.
+pub async fn search_each(
+    asked: &[(Arc<dyn Source>, PaperQuery)],
+    options: &SearchOptions,
+) -> Searched {
+    let asked = asked
+        .iter()
+        .map(|(source, query)| ask(source.as_ref(), query, options));
     let answers = futures::future::join_all(asked).await;
     let (found, reports): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     Searched {
@@ -132,7 +142,11 @@ async fn ask(
 ) -> ((String, Vec<Article>), SourceReport) {
     let name = source.about().name;
     let began = Instant::now();
-    let answer = tokio::time::timeout(options.time, source.search(query)).await;
+    let query = PaperQuery {
+        limit: options.per_source,
+        ..query.clone()
+    };
+    let answer = tokio::time::timeout(options.time, source.search(&query)).await;
     let answer = answer.unwrap_or_else(|_| {
         Err(WebError::TookTooLong {
             host: name.clone(),
@@ -142,6 +156,7 @@ async fn ask(
     let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (found, outcome) = match answer {
         Ok(mut found) => {
+            found.articles.retain(|it| is_within(it, &query));
             found.articles.truncate(options.per_source);
             let (count, total) = (found.articles.len(), found.total);
             (found, Outcome::Ok { count, total })
@@ -160,4 +175,15 @@ async fn ask(
         tell(&report);
     }
     ((name, found.articles), report)
+}
+
+/// Whether a paper is of the time that is asked for, by the date it is shown with: sources have
+/// several of a paper, and search by another. One without a date may be.
+fn is_within(article: &Article, query: &PaperQuery) -> bool {
+    let is = |date: PartialDate, edge: Option<PartialDate>, not: Ordering| {
+        edge.is_none_or(|edge| compared(date, edge) != not)
+    };
+    article.date.is_none_or(|date| {
+        is(date, query.from, Ordering::Less) && is(date, query.to, Ordering::Greater)
+    })
 }

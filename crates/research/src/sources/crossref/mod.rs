@@ -14,8 +14,9 @@ use super::{
     Notice, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture,
     SourceSettings,
     reading::{
-        ask::{Api, Gathered, KeyPlace, PAGES, bounded, or_none},
-        json,
+        ask::{Api, KeyPlace, bounded, or_none},
+        gather::Gathered,
+        json, sift,
         words::Asked,
     },
 };
@@ -48,28 +49,31 @@ impl Crossref {
     async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
         let asked = Asked::something(query)?;
         let limit = bounded(query.limit);
-        let mut gathered = Gathered::default();
-        let mut offset = 0_usize;
-        for _ in 0..PAGES {
+        // It takes names of authors and journals for words, any of which will do.
+        let wanted = sift::wanted(limit, !asked.authors.is_empty() || asked.venue.is_some());
+        let mut gathered = Gathered::of(wanted, PAGE);
+        while let Some(rows) = gathered.next_page() {
             let mut question = question(query, &asked);
-            question.push(("rows", (limit - gathered.len()).min(PAGE).to_string()));
-            if offset > 0 {
-                question.push(("offset", offset.to_string()));
+            question.push(("rows", rows.to_string()));
+            if gathered.seen() > 0 {
+                question.push(("offset", gathered.seen().to_string()));
             }
             let got = self.api.json(&["works"], &question).await?;
-            gathered.came(got.kept);
             gathered.found.total = json::number(&got.it, "/message/total-results");
-            let items = self.api.list(&got.it, "/message/items")?;
-            let count = gathered.add(items.iter().map(read));
-            offset += count;
-            if count < PAGE || gathered.len() >= limit {
-                break;
+            let items = self.api.list(&got, "/message/items").await?;
+            gathered.add(&got, items.iter().map(read));
+            if items.len() < PAGE {
+                gathered.end();
             }
         }
         if !query.categories.is_empty() {
             gathered.found.ignored.push("categories");
         }
-        gathered.done(limit, &self.api)
+        let mut found = gathered.done(wanted, &self.api).await?;
+        let meant = |it: &Article| sift::has_authors(it, &asked) && sift::has_venue(it, &asked);
+        found.articles.retain(meant);
+        found.articles.truncate(limit);
+        Ok(found)
     }
 
     async fn one(&self, doi: &Doi) -> Result<Option<Value>, WebError> {
@@ -80,9 +84,9 @@ impl Crossref {
         let Some(mut got) = or_none(self.api.json(&path, &[]).await)? else {
             return Ok(None);
         };
-        match got.it.get_mut("message").map(Value::take) {
-            Some(work @ Value::Object(_)) => Ok(Some(work)),
-            _ => Err(self.api.unreadable(&got.it, "there is no work in it")),
+        match got.it.get_mut("message") {
+            Some(work @ Value::Object(_)) => Ok(Some(work.take())),
+            _ => Err(self.api.refused(&got, "there is no work in it").await),
         }
     }
 
@@ -102,7 +106,7 @@ impl Crossref {
             ("rows", "50".to_owned()),
         ];
         let got = self.api.json(&["works"], &query).await?;
-        for item in self.api.list(&got.it, "/message/items")? {
+        for item in self.api.list(&got, "/message/items").await? {
             for notice in read::updates(item, doi) {
                 let known = |it: &Notice| it.kind == notice.kind && it.doi == notice.doi;
                 if !notices.iter().any(known) {

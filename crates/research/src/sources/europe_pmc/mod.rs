@@ -14,7 +14,8 @@ use super::{
     Direction, Link, Notice, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound,
     SourceFuture, SourceSettings,
     reading::{
-        ask::{Api, Gathered, PAGES, bounded},
+        ask::{Api, Got, bounded},
+        gather::Gathered,
         json,
         words::{Asked, first_day, last_day},
     },
@@ -51,7 +52,7 @@ impl EuropePmc {
         if !query.categories.is_empty() {
             gathered.found.ignored.push("categories");
         }
-        gathered.done(limit, &self.api)
+        gathered.done(limit, &self.api).await
     }
 
     async fn pages(
@@ -60,20 +61,16 @@ impl EuropePmc {
         newest: bool,
         limit: usize,
     ) -> Result<Gathered, WebError> {
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::of(limit, PAGE);
         let mut mark = "*".to_owned();
-        for _ in 0..PAGES {
-            let wanted = (limit - gathered.len()).min(PAGE);
-            let got = self.search_page(question, newest, wanted, &mark).await?;
-            gathered.came(got.1);
-            gathered.found.total = json::number(&got.0, "/hitCount");
-            let records = self.api.list(&got.0, "/resultList/result")?;
-            let count = gathered.add(records.iter().map(read));
-            match json::raw(&got.0, "/nextCursorMark") {
-                Some(next) if next != mark && count == wanted && gathered.len() < limit => {
-                    mark = next;
-                }
-                _ => break,
+        while let Some(many) = gathered.next_page() {
+            let got = self.search_page(question, newest, many, &mark).await?;
+            gathered.found.total = json::number(&got.it, "/hitCount");
+            let records = self.api.list(&got, "/resultList/result").await?;
+            gathered.add(&got, records.iter().map(read));
+            match json::raw(&got.it, "/nextCursorMark") {
+                Some(next) if next != mark && records.len() == many => mark = next,
+                _ => gathered.end(),
             }
         }
         Ok(gathered)
@@ -83,21 +80,20 @@ impl EuropePmc {
         &self,
         question: &str,
         newest: bool,
-        wanted: usize,
+        many: usize,
         mark: &str,
-    ) -> Result<(Value, bool), WebError> {
+    ) -> Result<Got<Value>, WebError> {
         let mut query = vec![
             ("query", question.to_owned()),
             ("format", "json".to_owned()),
             ("resultType", "core".to_owned()),
-            ("pageSize", wanted.to_string()),
+            ("pageSize", many.to_string()),
             ("cursorMark", mark.to_owned()),
         ];
         if newest {
             query.push(("sort", "P_PDATE_D desc".to_owned()));
         }
-        let got = self.api.json(&["search"], &query).await?;
-        Ok((got.it, got.kept))
+        self.api.json(&["search"], &query).await
     }
 
     /// The record of that name.
@@ -105,8 +101,8 @@ impl EuropePmc {
         let Some(question) = name_of(id) else {
             return Ok(None);
         };
-        let (answer, _) = self.search_page(&question, false, 5, "*").await?;
-        let records = self.api.list(&answer, "/resultList/result")?;
+        let got = self.search_page(&question, false, 5, "*").await?;
+        let records = self.api.list(&got, "/resultList/result").await?;
         Ok(records.iter().find(|it| is_named(it, id)).cloned())
     }
 
@@ -138,7 +134,7 @@ impl EuropePmc {
         let records = if none {
             &[]
         } else {
-            self.api.list(&got.it, pointer)?
+            self.api.list(&got, pointer).await?
         };
         let links = records.iter().filter_map(read::short).map(|article| Link {
             article,

@@ -14,9 +14,9 @@ use super::{
     Direction, Link, Notice, NoticeKind, PaperId, PaperQuery, PdfPlace, Source, SourceAbout,
     SourceFound, SourceFuture, SourceSettings,
     reading::{
-        ask::{Api, Gathered, KeyPlace, PAGES, bounded, or_none},
-        json,
-        sift::{self, MORE},
+        ask::{Api, KeyPlace, bounded, or_none},
+        gather::Gathered,
+        json, sift,
         words::{Asked, first_day, last_day},
     },
 };
@@ -46,16 +46,12 @@ impl OpenAlex {
     async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
         let asked = Asked::something(query)?;
         let limit = bounded(query.limit);
-        let wanted = if asked.venue.is_some() {
-            bounded(limit * MORE)
-        } else {
-            limit
-        };
+        let wanted = sift::wanted(limit, asked.venue.is_some());
         let mut gathered = self.pages(&question(query, &asked), wanted).await?;
         if !query.categories.is_empty() {
             gathered.found.ignored.push("categories");
         }
-        let mut found = gathered.done(wanted, &self.api)?;
+        let mut found = gathered.done(wanted, &self.api).await?;
         found.articles.retain(|it| sift::has_venue(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
@@ -67,29 +63,32 @@ impl OpenAlex {
         question: &[(&str, String)],
         wanted: usize,
     ) -> Result<Gathered, WebError> {
-        let mut gathered = Gathered::default();
-        let mut place = if self.api.has_key() {
-            "*".to_owned()
+        let by_cursor = self.api.has_key();
+        let (by, first) = if by_cursor {
+            ("cursor", "*")
         } else {
-            "1".to_owned()
+            ("page", "1")
         };
-        let by = if self.api.has_key() { "cursor" } else { "page" };
-        for page in 2..2 + PAGES {
+        let mut place = first.to_owned();
+        let mut page = 1_usize;
+        // Where a page begins follows from its number, so all are of one size.
+        let size = wanted.clamp(1, PAGE);
+        let mut gathered = Gathered::of(wanted, size);
+        while gathered.next_page().is_some() {
             let mut query = question.to_vec();
             query.push(("select", FIELDS.to_owned()));
-            query.push(("per-page", wanted.clamp(1, PAGE).to_string()));
+            query.push(("per-page", size.to_string()));
             query.push((by, place.clone()));
             let got = self.api.json(&["works"], &query).await?;
-            gathered.came(got.kept);
             gathered.found.total = json::number(&got.it, "/meta/count");
-            let count = gathered.add(self.api.list(&got.it, "/results")?.iter().map(read));
-            if count < PAGE || gathered.len() >= wanted {
-                break;
-            }
-            match (by, json::raw(&got.it, "/meta/next_cursor")) {
-                ("cursor", None) => break,
-                ("cursor", Some(next)) => place = next,
-                _ => place = page.to_string(),
+            let records = self.api.list(&got, "/results").await?;
+            gathered.add(&got, records.iter().map(read));
+            page += 1;
+            match json::raw(&got.it, "/meta/next_cursor") {
+                _ if records.len() < PAGE => gathered.end(),
+                _ if !by_cursor => place = page.to_string(),
+                Some(next) => place = next,
+                None => gathered.end(),
             }
         }
         Ok(gathered)
@@ -105,7 +104,7 @@ impl OpenAlex {
             return Ok(None);
         };
         if got.it.get("id").is_none() {
-            return Err(self.api.unreadable(&got.it, "there is no work in it"));
+            return Err(self.api.refused(&got, "there is no work in it").await);
         }
         Ok(Some(got.it))
     }
@@ -129,7 +128,8 @@ impl OpenAlex {
                 let filter = format!("cites:{own}");
                 let most_cited = "cited_by_count:desc".to_owned();
                 let question = [("filter", filter), ("sort", most_cited)];
-                articles = self.pages(&question, limit).await?.found.articles;
+                let found = self.pages(&question, limit).await?;
+                articles = found.done(limit, &self.api).await?.articles;
             }
             Direction::Cited => {
                 let cited = json::list(&work, "/referenced_works").iter();
@@ -138,7 +138,7 @@ impl OpenAlex {
                 for some in cited.chunks(PAGE) {
                     let filter = format!("openalex:{}", some.join("|"));
                     let found = self.pages(&[("filter", filter)], some.len()).await?;
-                    articles.extend(found.found.articles);
+                    articles.extend(found.done(PAGE, &self.api).await?.articles);
                 }
                 // The answer comes in an order of its own; references have one too.
                 let place = |it: &Article| {

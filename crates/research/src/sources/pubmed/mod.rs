@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use deliberate_core::{Article, Author};
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{Pace, Web, WebError, unmarked};
 
 use super::{
     Notice, PaperId, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
     reading::{
-        ask::{Api, Gathered, Got, KeyPlace, bounded, or_none},
+        ask::{Api, Got, KeyPlace, bounded, or_none},
+        gather::Gathered,
         json,
         words::{Asked, first_day, last_day},
         xml::Element,
@@ -54,29 +55,26 @@ impl Pubmed {
             "relevance"
         };
         let (ids, total, kept) = self.ids(term(query, &asked), limit, order).await?;
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::of(limit, PAGE);
         for some in ids.chunks(PAGE) {
             let got = self.set(some).await?;
-            gathered.came(kept && got.kept);
             let mut records = read::records(&got.it);
             // Records come in an order of their own; the search had the better one.
             let place = |id: Option<&String>| some.iter().position(|it| Some(it) == id);
             records.sort_by_key(|it| place(it.as_ref().and_then(|it| it.pmid.as_ref())));
             let count = records.len();
-            gathered.add(records);
+            gathered.add(&got, records);
             if count < some.len() {
                 let lost = u32::try_from(some.len() - count).unwrap_or(u32::MAX);
                 gathered.found.skipped += lost;
             }
         }
-        if ids.is_empty() {
-            gathered.found.kept = kept;
-        }
+        gathered.found.kept = kept && (ids.is_empty() || gathered.found.kept);
         gathered.found.total = Some(total);
         if !query.categories.is_empty() {
             gathered.found.ignored.push("categories");
         }
-        gathered.done(limit, &self.records)
+        gathered.done(limit, &self.records).await
     }
 
     /// The ids that a search finds, how many there are in all, and whether that was kept.
@@ -96,9 +94,9 @@ impl Pubmed {
         ];
         let got = self.ids.json(&["esearch.fcgi"], &query).await?;
         if json::raw(&got.it, "/esearchresult/ERROR").is_some() {
-            return Err(self.ids.unreadable(&got.it, "the search failed"));
+            return Err(self.ids.refused(&got, "the search failed").await);
         }
-        let ids = self.ids.list(&got.it, "/esearchresult/idlist")?;
+        let ids = self.ids.list(&got, "/esearchresult/idlist").await?;
         let fine = |it: &String| it.len() < 12 && it.bytes().all(|it| it.is_ascii_digit());
         let ids: Vec<String> = ids
             .iter()
@@ -125,7 +123,9 @@ impl Pubmed {
             .it
             .line(&["ERROR"])
             .unwrap_or_else(|| "it is no set of papers".to_owned());
-        Err(self.records.unreadable(&serde_json::Value::Null, &said))
+        let nothing = serde_json::Value::Null;
+        let said = unmarked(&said);
+        Err((self.records.disowned(&[&got.request], &nothing, &said)).await)
     }
 
     /// The set with the one paper of that name.

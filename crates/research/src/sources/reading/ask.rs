@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use deliberate_core::Article;
 use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
 use crate::{
-    sources::{SourceFound, SourceSettings},
-    web::{Pace, Reply, Request, Web, WebError},
+    sources::SourceSettings,
+    web::{Pace, Reply, Request, Web, WebError, unmarked},
 };
 
 use super::{
@@ -23,9 +22,6 @@ const A_WHILE: Duration = Duration::from_secs(10);
 
 /// The most papers of one question.
 pub(crate) const MOST: usize = 500;
-
-/// The most pages of one question, whatever is on them.
-pub(crate) const PAGES: usize = 10;
 
 /// Where a key goes.
 #[derive(Debug, Clone, Copy)]
@@ -49,10 +45,11 @@ pub(crate) struct Api {
     contact: Option<(&'static str, SecretString)>,
 }
 
-/// An answer, and whether it was kept from before.
+/// An answer, whether it was kept from before, and what it answers.
 pub(crate) struct Got<T> {
     pub(crate) it: T,
     pub(crate) kept: bool,
+    pub(crate) request: Request,
 }
 
 impl Api {
@@ -119,21 +116,42 @@ impl Api {
         query: &[(&str, String)],
         read: fn(&Reply) -> Result<T, WebError>,
     ) -> Result<Got<T>, WebError> {
-        let mut request = self.request(path, query)?;
-        let reply = self.web.get(request.clone()).await?;
-        match read(&reply) {
-            Ok(it) => Ok(Got {
-                it,
-                kept: reply.kept,
-            }),
-            Err(error) if !reply.kept => Err(error),
-            // What can't be read should not be kept; the source may have come to its senses.
-            Err(_) => {
-                request.keep = Duration::ZERO;
-                let it = read(&self.web.get(request).await?)?;
-                Ok(Got { it, kept: false })
-            }
+        let request = self.request(path, query)?;
+        let mut reply = self.web.get(request.clone()).await?;
+        let mut read_so = read(&reply);
+        // What can't be read is not kept; the source may have come to its senses.
+        if read_so.is_err() && reply.kept {
+            self.web.forget(&request).await;
+            reply = self.web.get(request.clone()).await?;
+            read_so = read(&reply);
         }
+        if read_so.is_err() {
+            self.web.forget(&request).await;
+        }
+        Ok(Got {
+            it: read_so?,
+            kept: reply.kept,
+            request,
+        })
+    }
+
+    /// The error of an answer in JSON that is none: what it complains of, or the reason. It is
+    /// not used again.
+    pub(crate) async fn refused(&self, got: &Got<Value>, reason: &str) -> WebError {
+        self.disowned(&[&got.request], &got.it, reason).await
+    }
+
+    /// The error of answers that are none. They are not used again.
+    pub(crate) async fn disowned(
+        &self,
+        asked: &[&Request],
+        answer: &Value,
+        reason: &str,
+    ) -> WebError {
+        for request in asked {
+            self.web.forget(request).await;
+        }
+        self.unreadable(answer, reason)
     }
 
     fn request(&self, path: &[&str], query: &[(&str, String)]) -> Result<Request, WebError> {
@@ -142,6 +160,11 @@ impl Api {
             reason: reason.to_owned(),
         };
         let mut url = self.base.clone().ok_or_else(|| local("there is none"))?;
+        // They would be left out, and the address be that of another paper.
+        if path.iter().any(|it| matches!(*it, "." | "..")) {
+            let address = url.to_string();
+            return Err(WebError::NotThere { address });
+        }
         url.path_segments_mut()
             .map_err(|()| local("it has no path"))?
             .pop_if_empty()
@@ -167,14 +190,13 @@ impl Api {
         Ok(request)
     }
 
-    /// The error of an answer that is not what it should be: what it complains of, or the reason.
-    pub(crate) fn unreadable(&self, value: &Value, reason: &str) -> WebError {
+    fn unreadable(&self, value: &Value, reason: &str) -> WebError {
         let host = self
             .base
             .as_ref()
             .and_then(Url::host_str)
             .unwrap_or_default();
-        let said = json::complaint(value);
+        let said = json::complaint(value).map(|it| unmarked(&it));
         let lower = said.as_deref().unwrap_or_default().to_lowercase();
         if lower.contains("rate limit") || lower.contains("too many requests") {
             return WebError::RateLimited {
@@ -192,59 +214,15 @@ impl Api {
     }
 
     /// The list at a pointer. One that is not there is an error, never an empty list.
-    pub(crate) fn list<'a>(
+    pub(crate) async fn list<'a>(
         &self,
-        value: &'a Value,
+        got: &'a Got<Value>,
         pointer: &str,
     ) -> Result<&'a [Value], WebError> {
-        match value.pointer(pointer).and_then(Value::as_array) {
+        match got.it.pointer(pointer).and_then(Value::as_array) {
             Some(all) => Ok(all),
-            None => Err(self.unreadable(value, "there is no list of papers in it")),
+            None => Err(self.refused(got, "there is no list of papers in it").await),
         }
-    }
-}
-
-/// What was read of a list of records.
-#[derive(Default)]
-pub(crate) struct Gathered {
-    pub(crate) found: SourceFound,
-    seen: usize,
-}
-
-impl Gathered {
-    /// Takes in a page of records; those that can't be read are counted.
-    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = Option<Article>>) -> usize {
-        let before = self.seen;
-        for record in records {
-            self.seen += 1;
-            match record {
-                Some(article) => self.found.articles.push(article),
-                None => self.found.skipped += 1,
-            }
-        }
-        self.seen - before
-    }
-
-    /// Takes note of where a page came from.
-    pub(crate) fn came(&mut self, kept: bool) {
-        let first = self.seen == 0;
-        self.found.kept = kept && (first || self.found.kept);
-    }
-
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.found.articles.len()
-    }
-
-    /// What was found. Records of which none can be read are no empty result.
-    pub(crate) fn done(mut self, limit: usize, api: &Api) -> Result<SourceFound, WebError> {
-        let said = self.found.total.unwrap_or(0);
-        if self.found.articles.is_empty() && (self.seen > 0 || said > 0) {
-            let reason = format!("it speaks of {} papers, and none can be read", said.max(1));
-            return Err(api.unreadable(&Value::Null, &reason));
-        }
-        self.found.articles.truncate(limit);
-        Ok(self.found)
     }
 }
 
@@ -263,33 +241,14 @@ pub(crate) fn or_none<T>(result: Result<T, WebError>) -> Result<Option<T>, WebEr
 }
 
 fn read_json(reply: &Reply) -> Result<Value, WebError> {
-    if is_page(reply) {
-        return Err(unreadable(reply, "it is a page of HTML, not JSON"));
-    }
-    serde_json::from_slice(&reply.body)
-        .map_err(|it| unreadable(reply, &format!("malformed JSON at line {}", it.line())))
+    reply.json()
 }
 
 fn read_xml(reply: &Reply) -> Result<Element, WebError> {
-    if is_page(reply) {
-        return Err(unreadable(reply, "it is a page of HTML, not XML"));
+    if reply.is_html() {
+        return Err(reply.unreadable("a web page, not XML"));
     }
     let text = String::from_utf8_lossy(&reply.body);
-    xml::read(text.trim_start_matches('\u{feff}')).map_err(|it| unreadable(reply, &it))
-}
-
-fn is_page(reply: &Reply) -> bool {
-    let start = String::from_utf8_lossy(reply.body.get(..200).unwrap_or(&reply.body));
-    let start = start
-        .trim_start_matches('\u{feff}')
-        .trim_start()
-        .to_lowercase();
-    start.starts_with("<!doctype html") || start.starts_with("<html")
-}
-
-fn unreadable(reply: &Reply, reason: &str) -> WebError {
-    WebError::Unreadable {
-        host: reply.url.host_str().unwrap_or_default().to_owned(),
-        reason: clean::cut(reason, 300).to_owned(),
-    }
+    let read = xml::read(text.trim_start_matches('\u{feff}'));
+    read.map_err(|it| reply.unreadable(unmarked(clean::cut(&it, 300))))
 }

@@ -4,6 +4,7 @@
 pub(super) mod ask;
 pub(super) mod clean;
 pub(crate) mod fold;
+pub(super) mod gather;
 pub(super) mod json;
 pub(super) mod names;
 pub(super) mod sift;

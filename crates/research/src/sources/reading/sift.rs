@@ -2,10 +2,19 @@
 
 use deliberate_core::Article;
 
-use super::{fold::folded, words::Asked};
+use super::{ask::bounded, fold::folded, words::Asked};
 
 /// How many more are asked for when some will be sifted out.
-pub(crate) const MORE: usize = 4;
+const MORE: usize = 4;
+
+/// How many to ask for where so many are wanted and some may be sifted out.
+pub(crate) fn wanted(limit: usize, will_sift: bool) -> usize {
+    if will_sift {
+        bounded(limit.saturating_mul(MORE))
+    } else {
+        limit
+    }
+}
 
 /// Whether all authors that were asked for wrote it.
 pub(crate) fn has_authors(article: &Article, asked: &Asked) -> bool {

@@ -4,14 +4,17 @@ use std::{cmp::Reverse, fmt::Write as _};
 
 use deliberate_core::{Author, PartialDate};
 use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{read, topic::years};
+use super::topic::years;
 use crate::{
     collect::{ARTICLE, Library, Version, author_key},
-    tools::{discovery::line, shown::count},
+    tools::{
+        discovery::line,
+        shown::{count, only_read, reads},
+    },
 };
 
 /// `find_articles_by_authors`.
@@ -66,14 +69,11 @@ impl Tool for FindArticlesByAuthors {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "find_articles_by_authors",
-            title: "Find articles by authors",
-            description: "Articles of the collection by any or all of these people",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "find_articles_by_authors",
+            "Find articles by authors",
+            "Articles of the collection by any or all of these people",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -108,8 +108,12 @@ impl Tool for FindArticlesByAuthors {
             .filter(|it| within(it) && fits(it))
             .collect();
         let total = found.len();
-        let mut said = format!("{}\n\n", count(total as u64, "article"));
         let limit = usize::try_from(input.limit).unwrap_or(200);
+        let mut said = count(total as u64, "article");
+        if total > limit {
+            let _ = write!(said, ", the newest {limit} shown");
+        }
+        said.push_str("\n\n");
         let articles = found.into_iter().take(limit).map(|it| {
             let _ = writeln!(
                 said,
@@ -133,7 +137,7 @@ impl Tool for FindArticlesByAuthors {
             }
         });
         let articles = articles.collect();
-        Ok(read(Output {
+        Ok(only_read(Output {
             said,
             total,
             articles,

@@ -6,15 +6,14 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use deliberate_citations::read_reference;
 use deliberate_core::Author;
 use deliberate_extract::Reference;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
-    analyse::{Facet, Insight, insights, placeless},
-    collect::{DATA_NOT_ORDERS, Kept, Library, fenced, title_key},
-    tools::shown::plain,
+    analyse::{Facet, Insight, aside, insights, placeless},
+    collect::{DATA_NOT_ORDERS, Kept, Library, Text, abstract_of, fenced, title_key},
+    tools::shown::{count, only_read, plain, reads},
 };
 
 /// `compare_articles`.
@@ -113,20 +112,19 @@ pub(crate) struct Says {
 /// Sentences of one about one dimension.
 const EACH: usize = 4;
 
+/// Authors of one that are told.
+const MOST_AUTHORS: usize = 50;
+
 impl Tool for CompareArticles {
     type Input = Input;
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "compare_articles",
-            title: "Compare articles",
-            description: "What two to five articles say about method, findings, metrics and \
-                 citations, side by side with pages",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "compare_articles",
+            "Compare articles",
+            "What two to five articles say about method, findings, metrics and citations, side by side with pages",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -137,20 +135,10 @@ impl Tool for CompareArticles {
                 dimensions.push(dimension);
             }
         }
-        let mut kept: Vec<Kept> = Vec::new();
-        for name in &input.article_ids {
-            let found = library.find(name).await?.kept;
-            if kept.iter().any(|it| it.id == found.id) {
-                let issue = Issue::new("article_ids", "must name different articles")
-                    .given(&name.as_str().into());
-                return Err(ToolError::Invalid(vec![issue]));
-            }
-            kept.push(found);
-        }
         let mut articles = Vec::new();
         let mut notes = Vec::new();
         let mut cited: Vec<BTreeMap<String, String>> = Vec::new();
-        for one in &kept {
+        for one in named(library, &input.article_ids).await? {
             let text = library.text(&one.id).await?;
             if text.is_none() {
                 notes.push(format!(
@@ -158,44 +146,78 @@ impl Tool for CompareArticles {
                     one.article.title
                 ));
             }
-            let was_read = text.is_some();
-            let text = text.unwrap_or_else(|| crate::collect::abstract_of(one));
-            cited.push(text.outline.references.iter().flat_map(cited_by).collect());
-            let says = dimensions.iter().filter_map(|dimension| {
-                let mut sentences = insights(&text, dimension.facet()?, EACH);
-                if !was_read {
-                    placeless(&mut sentences, &one.article.title);
-                }
-                Some(Says {
-                    dimension: *dimension,
-                    sentences,
-                })
-            });
-            articles.push(Compared {
-                article_id: one.id.clone(),
-                title: one.article.title.clone(),
-                authors: one.article.authors.iter().map(Author::full_name).collect(),
-                year: one.article.year(),
-                venue: one.article.venue.clone(),
-                citation_count: one.article.citation_count,
-                references: text.outline.references.len(),
-                says: says.collect(),
-            });
+            let dimensions = dimensions.clone();
+            let (compared, cites) = aside(move || looked_at(one, text, &dimensions)).await?;
+            articles.push(compared);
+            cited.push(cites);
         }
-        let cited_by_several = several(&cited);
         let wants_citations = dimensions.contains(&Dimension::Citations);
+        let cited_by_several = if wants_citations {
+            several(&cited)
+        } else {
+            Vec::new()
+        };
         let said = said(
             &articles,
             wants_citations.then_some(&cited_by_several),
             &notes,
         );
-        Ok(read(Output {
+        Ok(only_read(Output {
             said,
             articles,
             cited_by_several,
             notes,
         }))
     }
+}
+
+/// Those that are named, each once.
+async fn named(library: Library<'_>, names: &[String]) -> Result<Vec<Kept>, ToolError> {
+    let mut kept: Vec<Kept> = Vec::new();
+    for name in names {
+        let found = library.find(name).await?.kept;
+        if kept.iter().any(|it| it.id == found.id) {
+            let issue = Issue::new("article_ids", "must name different articles")
+                .given(&name.as_str().into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        kept.push(found);
+    }
+    Ok(kept)
+}
+
+/// What one says, and the works it cites by what they are known by.
+fn looked_at(
+    one: Kept,
+    text: Option<Text>,
+    dimensions: &[Dimension],
+) -> (Compared, BTreeMap<String, String>) {
+    let was_read = text.is_some();
+    let text = text.unwrap_or_else(|| abstract_of(&one));
+    let says = dimensions.iter().filter_map(|dimension| {
+        let mut sentences = insights(&text, dimension.facet()?, EACH);
+        if !was_read {
+            placeless(&mut sentences, &one.article.title);
+        }
+        Some(Says {
+            dimension: *dimension,
+            sentences,
+        })
+    });
+    let says = says.collect();
+    let cites = text.outline.references.iter().flat_map(cited_by).collect();
+    let authors = one.article.authors.iter().take(MOST_AUTHORS);
+    let compared = Compared {
+        authors: authors.map(Author::full_name).collect(),
+        year: one.article.year(),
+        article_id: one.id,
+        title: one.article.title,
+        venue: one.article.venue,
+        citation_count: one.article.citation_count,
+        references: text.outline.references.len(),
+        says,
+    };
+    (compared, cites)
 }
 
 /// What an entry of a bibliography is known by, its DOI and its title, with how it is told.
@@ -230,14 +252,14 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
     for (number, one) in articles.iter().enumerate() {
         let authors = deliberate_core::cut_to_chars(&one.authors.join(", "), 60);
         let year = one.year.map(|it| it.to_string()).unwrap_or_default();
-        let count = one
+        let times = one
             .citation_count
             .map(|it| it.to_string())
             .unwrap_or_default();
         let venue = one.venue.as_deref().unwrap_or("");
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {year} | {} | {count} |",
+            "| {} | {} | {} | {year} | {} | {times} |",
             letter(number),
             cell(&one.title),
             cell(&authors),
@@ -270,11 +292,12 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
         }
     }
     if let Some(cited) = cited {
-        let _ = writeln!(
-            text,
-            "\n## Citations\n\nCited by several of them: {}",
-            cited.len()
-        );
+        text.push_str("\n## Citations\n\n");
+        for (number, one) in articles.iter().enumerate() {
+            let references = count(one.references as u64, "reference");
+            let _ = writeln!(text, "{}: {references}", letter(number));
+        }
+        let _ = writeln!(text, "\nCited by several of them: {}", cited.len());
         for title in cited {
             let _ = writeln!(text, "- {}", plain(title));
         }

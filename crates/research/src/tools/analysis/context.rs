@@ -4,19 +4,18 @@ use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::same_work;
 use deliberate_core::Article;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
     Lab,
-    analyse::{Context, contexts, id_of},
+    analyse::{Context, aside, contexts, id_of},
     collect::{DATA_NOT_ORDERS, Library, fenced},
     sources::{Direction, Link, PaperId},
     tools::{
         citations::read as read_citation,
-        shown::{plain, told},
+        shown::{about, only_read, plain, told},
     },
 };
 
@@ -54,17 +53,15 @@ impl Tool for GetCitationContext {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "get_citation_context",
-            title: "Get citation context",
-            description: "The sentences in which one paper cites another",
-            annotations: Annotations {
+        about(
+            "get_citation_context",
+            "Get citation context",
+            "The sentences in which one paper cites another",
+            Annotations {
                 open_world: true,
                 ..Annotations::READS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     fn takes_long(&self) -> bool {
@@ -86,7 +83,9 @@ impl Tool for GetCitationContext {
             Some(version) => match library.text(&version.kept.id).await? {
                 Some(text) => {
                     was_read = true;
-                    let (entry, places) = contexts(&text, &cited, input.context_window);
+                    let (work, window) = (cited.clone(), input.context_window);
+                    let looking = aside(move || contexts(&text, &work, window));
+                    let (entry, places) = looking.await?;
                     if entry.is_none() {
                         notes.push("its bibliography has no such entry".to_owned());
                     }
@@ -104,7 +103,7 @@ impl Tool for GetCitationContext {
             let known = citing.as_ref().and_then(|it| id_of(&it.kept.article));
             let id = known.or_else(|| PaperId::parse(&input.citing_paper_id));
             match (id, &citing) {
-                (Some(id), _) => match self.by_sources(&id, &cited).await {
+                (Some(id), _) => match self.by_sources(&id, &cited, &mut notes).await {
                     Ok(told) => found = told,
                     // Who could not ask does not know that there is nothing.
                     Err(why) if !was_read => return Err(nobody_answered(&why)),
@@ -114,7 +113,7 @@ impl Tool for GetCitationContext {
                 (None, None) => library.find(&input.citing_paper_id).await.map(|_| ())?,
             }
         }
-        Ok(read(Output {
+        Ok(only_read(Output {
             said: said(reference.as_deref(), &found, &notes),
             reference,
             contexts: found,
@@ -144,7 +143,12 @@ fn nobody_answered(why: &str) -> ToolError {
 
 impl GetCitationContext {
     /// What Semantic Scholar has of it, for a paper that was not read.
-    async fn by_sources(&self, citing: &PaperId, cited: &Article) -> Result<Vec<Context>, String> {
+    async fn by_sources(
+        &self,
+        citing: &PaperId,
+        cited: &Article,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Context>, String> {
         let Some(source) = self.0.source("semantic_scholar") else {
             return Err("it is not among the sources of the settings".to_owned());
         };
@@ -154,8 +158,17 @@ impl GetCitationContext {
             let same_id = it.article.s2_id.is_some() && it.article.s2_id == cited.s2_id;
             same_id || same_work(&it.article, cited)
         };
+        let Some(links) = links else {
+            notes.push("Semantic Scholar does not know what the citing paper cites".to_owned());
+            return Ok(Vec::new());
+        };
+        let links: Vec<Link> = links.into_iter().filter(is_it).collect();
+        if !links.is_empty() && links.iter().all(|it| it.contexts.is_empty()) {
+            let note = "Semantic Scholar says that it cites it, and not in which sentences";
+            notes.push(note.to_owned());
+        }
         let mut all = Vec::new();
-        for link in links.unwrap_or_default().into_iter().filter(is_it) {
+        for link in links {
             all.extend(
                 link.contexts
                     .into_iter()

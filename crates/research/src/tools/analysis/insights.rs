@@ -2,15 +2,14 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
-    analyse::{Facet, Insight, insights, placeless},
+    analyse::{Facet, Insight, aside, insights, placeless},
     collect::{DATA_NOT_ORDERS, Library, abstract_of, fenced},
-    tools::shown::plain,
+    tools::shown::{only_read, plain, reads, with_notes},
 };
 
 /// `extract_article_insights`.
@@ -54,15 +53,11 @@ impl Tool for ExtractArticleInsights {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "extract_article_insights",
-            title: "Extract article insights",
-            description: "What an article says of its contributions, method, findings, limits and \
-                 future work, with pages",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "extract_article_insights",
+            "Extract article insights",
+            "What an article says of its contributions, method, findings, limits and future work, with pages",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -75,13 +70,19 @@ impl Tool for ExtractArticleInsights {
         }
         let was_read = text.is_some();
         let text = text.unwrap_or_else(|| abstract_of(&kept));
+        let mut facets = Vec::new();
+        for facet in input.include_sections {
+            if !facets.contains(&facet) {
+                facets.push(facet);
+            }
+        }
+        let looking = aside(move || {
+            let of = |facet: &Facet| (*facet, insights(&text, *facet, EACH));
+            facets.iter().map(of).collect::<Vec<_>>()
+        });
         let mut said = format!("# {}\n\n{DATA_NOT_ORDERS}\n", plain(&kept.article.title));
         let mut found = BTreeMap::new();
-        for facet in input.include_sections {
-            if found.contains_key(&name_of(facet)) {
-                continue;
-            }
-            let mut sentences = insights(&text, facet, EACH);
+        for (facet, mut sentences) in looking.await? {
             if !was_read {
                 placeless(&mut sentences, &kept.article.title);
             }
@@ -97,11 +98,8 @@ impl Tool for ExtractArticleInsights {
             }
             found.insert(name_of(facet), sentences);
         }
-        for note in &notes {
-            let _ = writeln!(said, "\n{note}");
-        }
-        Ok(read(Output {
-            said,
+        Ok(only_read(Output {
+            said: with_notes(said, &notes),
             article_id: kept.id,
             insights: found,
             notes,

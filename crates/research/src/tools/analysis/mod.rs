@@ -25,12 +25,3 @@ pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
         .rare(insights::ExtractArticleInsights)
         .rare(reading_list::GenerateReadingList(lab))
 }
-
-/// An answer that changes nothing.
-fn read<T>(output: T) -> deliberate_toolkit::Outcome<T> {
-    deliberate_toolkit::Outcome {
-        output,
-        changes: Vec::new(),
-        session: None,
-    }
-}

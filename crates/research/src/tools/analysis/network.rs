@@ -2,12 +2,11 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::Article;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{Article, cut_to_chars};
+use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
     Lab,
     analyse::{Network, network},
@@ -15,7 +14,7 @@ use crate::{
     sources::{Direction, PaperId},
     tools::{
         discovery::line,
-        shown::{plain, told},
+        shown::{about, only_read, plain, told},
     },
 };
 
@@ -69,18 +68,15 @@ impl Tool for ExploreCitationNetwork {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "explore_citation_network",
-            title: "Explore citation network",
-            description: "Papers that cite a paper, that it cites, and that are cited together \
-                 with it",
-            annotations: Annotations {
+        about(
+            "explore_citation_network",
+            "Explore citation network",
+            "Papers that cite a paper, that it cites, and that are cited together with it",
+            Annotations {
                 open_world: true,
                 ..Annotations::READS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     fn takes_long(&self) -> bool {
@@ -92,20 +88,15 @@ impl Tool for ExploreCitationNetwork {
         call.progress(0.0, None, "asking sources for citations");
         let network = network(&self.0, &article, input.depth).await;
         if network.answered.is_empty() {
-            return Err(ToolError::Told {
-                code: "SourcesFailed".to_owned(),
-                message: format!(
-                    "no source could say who cites it: {}",
-                    network.problems.join("; ")
-                ),
-                hint: Some(
-                    "Ask again later; extract_citations reads the article's own references."
-                        .to_owned(),
-                ),
-            });
+            let problems = network.problems.join("; ");
+            return Err(told(
+                "SourcesFailed",
+                format!("no source could say who cites it: {problems}"),
+                "Ask again later; extract_citations reads the article's own references.",
+            ));
         }
         let metrics = input.include_metrics.then(|| metrics(&network, call));
-        Ok(read(Output {
+        Ok(only_read(Output {
             said: said(&network, metrics.as_ref()),
             metrics,
             cited_together: together(&network),
@@ -180,6 +171,35 @@ fn together(network: &Network) -> Vec<(usize, usize)> {
     all.map(|(node, many)| (node.number, many)).collect()
 }
 
+/// Works that are more than one citation away, each with the works by which it was met.
+fn farther(network: &Network) -> String {
+    let mut text = String::new();
+    for node in network.nodes.iter().filter(|it| it.distance > 1) {
+        if text.is_empty() {
+            text.push_str("\n## Farther away\n\n");
+        }
+        let title = |number: usize| {
+            let other = network
+                .nodes
+                .get(number)
+                .filter(|it| it.distance < node.distance)?;
+            Some(cut_to_chars(&plain(&other.article.title), 60))
+        };
+        let by = network.edges.iter().filter_map(|edge| {
+            if edge.cited == node.number {
+                title(edge.citing).map(|it| format!("cited by “{it}”"))
+            } else if edge.citing == node.number {
+                title(edge.cited).map(|it| format!("cites “{it}”"))
+            } else {
+                None
+            }
+        });
+        let by: Vec<String> = by.take(3).collect();
+        let _ = writeln!(text, "- {} ({})", line(&node.article), by.join(", "));
+    }
+    text
+}
+
 fn said(network: &Network, metrics: Option<&Metrics>) -> String {
     let mut text = String::new();
     if let Some(middle) = network.nodes.first() {
@@ -203,12 +223,16 @@ fn said(network: &Network, metrics: Option<&Metrics>) -> String {
         }
     }
     let together = network.cited_together();
+    let farthest = network.nodes.iter().map(|it| it.distance).max();
     if !together.is_empty() {
         text.push_str("\n## Cited together with it\n\n");
         for (node, many) in together.into_iter().take(TOGETHER) {
             let _ = writeln!(text, "- {} (by {many})", line(&node.article));
         }
+    } else if farthest == Some(1) {
+        text.push_str("\nWhat is cited together with it is found with depth 2.\n");
     }
+    text.push_str(&farther(network));
     for problem in &network.problems {
         let _ = writeln!(text, "\n{}", plain(problem));
     }

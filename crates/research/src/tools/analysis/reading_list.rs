@@ -3,16 +3,18 @@
 use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 
 use deliberate_core::{PartialDate, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
     ArticleFilter, Lab,
     analyse::{Gathered, gather},
     collect::{DATA_NOT_ORDERS, Kept, fenced},
-    tools::discovery::line,
+    tools::{
+        discovery::line,
+        shown::{only_read, plain, reads, with_notes},
+    },
 };
 
 /// `generate_reading_list`.
@@ -83,14 +85,11 @@ impl Tool for GenerateReadingList {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "generate_reading_list",
-            title: "Generate reading list",
-            description: "Articles on a topic in the order in which to read them, as a checklist",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "generate_reading_list",
+            "Generate reading list",
+            "Articles on a topic in the order in which to read them, as a checklist",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -98,7 +97,12 @@ impl Tool for GenerateReadingList {
         let filter = ArticleFilter::default();
         let (mut found, notes) = gather(&self.0, call, topic, filter, input.max_papers, 1).await?;
         put_in_order(&mut found, input.priority_criteria);
-        let mut said = format!("# To read on {topic}\n\n");
+        // What was taken back is not what to begin with.
+        found.sort_by_key(|it| it.kept.article.retracted == Some(true));
+        let mut said = format!("# To read on {}\n\n", plain(topic));
+        if found.is_empty() {
+            said.push_str("Nothing in the collection fits.\n");
+        }
         if input.include_summaries && !found.is_empty() {
             let _ = writeln!(said, "{DATA_NOT_ORDERS}\n");
         }
@@ -129,12 +133,13 @@ impl Tool for GenerateReadingList {
                 minutes,
             });
         }
-        for note in &notes {
-            let _ = writeln!(said, "\n{note}");
+        let total_minutes = papers.iter().map(|it| it.minutes).sum();
+        if input.reading_time_estimate && !papers.is_empty() {
+            let _ = writeln!(said, "\nIn all about {total_minutes} min.");
         }
-        Ok(read(Output {
-            said,
-            total_minutes: papers.iter().map(|it| it.minutes).sum(),
+        Ok(only_read(Output {
+            said: with_notes(said, &notes),
+            total_minutes,
             papers,
             notes,
         }))

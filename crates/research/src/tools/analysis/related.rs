@@ -1,17 +1,23 @@
 //! `find_related_papers`.
 
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    sync::Arc,
+};
 
 use deliberate_core::Article;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
     ArticleFilter, Lab,
     collect::{Kept, Library, author_key, title_key},
-    tools::{discovery::line, shown::plain},
+    tools::{
+        discovery::line,
+        shown::{only_read, plain, reads, with_notes},
+    },
 };
 
 /// `find_related_papers`.
@@ -48,6 +54,7 @@ pub(crate) struct Output {
     article_id: String,
     /// The most similar first
     related: Vec<Related>,
+    notes: Vec<String>,
 }
 
 /// A related article.
@@ -66,24 +73,18 @@ impl Tool for FindRelatedPapers {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "find_related_papers",
-            title: "Find related papers",
-            description: "Articles of the collection that are nearest in meaning to one of them",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "find_related_papers",
+            "Find related papers",
+            "Articles of the collection that are nearest in meaning to one of them",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let library = Library(call.store());
         let kept = library.find(&input.paper_identifier).await?.kept;
-        let filter = ArticleFilter {
-            not_ids: vec![kept.id.clone()],
-            ..ArticleFilter::default()
-        };
-        let found = self
+        let filter = ArticleFilter::default();
+        let (found, notes) = self
             .0
             .related(call, &kept, input.max_results, &filter)
             .await?;
@@ -106,7 +107,7 @@ impl Tool for FindRelatedPapers {
                 other.cite_key
             );
             for connection in &connections {
-                let _ = writeln!(said, "  - {connection}");
+                let _ = writeln!(said, "  - {}", plain(connection));
             }
             related.push(Related {
                 article_id: other.id,
@@ -118,20 +119,22 @@ impl Tool for FindRelatedPapers {
         if related.is_empty() {
             said.push_str("Nothing in the collection is that similar.\n");
         }
-        Ok(read(Output {
-            said,
+        Ok(only_read(Output {
+            said: with_notes(said, &notes),
             article_id: kept.id,
             related,
+            notes,
         }))
     }
 }
 
 /// What can be shared.
 struct Traits {
-    authors: BTreeSet<String>,
-    words: BTreeSet<String>,
-    venue: Option<String>,
-    cited: BTreeSet<String>,
+    /// By the form that is compared, as it is told.
+    authors: BTreeMap<String, String>,
+    words: BTreeMap<String, String>,
+    venue: BTreeMap<String, String>,
+    cited: BTreeMap<String, String>,
     title: String,
 }
 
@@ -147,11 +150,21 @@ impl Traits {
             authors: article
                 .authors
                 .iter()
-                .map(|it| author_key(&it.full_name()))
+                .map(|it| (author_key(&it.full_name()), it.full_name()))
                 .collect(),
-            words: words(article),
-            venue: article.venue.as_deref().map(title_key),
-            cited: cited.map(title_key).filter(|it| it.len() > 10).collect(),
+            words: words(article)
+                .into_iter()
+                .map(|it| (it.clone(), it))
+                .collect(),
+            venue: article
+                .venue
+                .iter()
+                .map(|it| (title_key(it), it.clone()))
+                .collect(),
+            cited: cited
+                .map(|it| (title_key(it), it.to_owned()))
+                .filter(|(key, _)| key.len() > 10)
+                .collect(),
             title: title_key(&article.title),
         })
     }
@@ -159,44 +172,26 @@ impl Traits {
     /// What the two have in common, in words.
     fn shared(&self, other: &Self) -> Vec<String> {
         let mut all = Vec::new();
-        let mut tell = |what: &str, both: BTreeSet<&String>, most: usize| {
-            let many = both.len();
-            if many > 0 {
-                let some: Vec<&str> = both.into_iter().take(most).map(String::as_str).collect();
-                let more = if many > most {
-                    format!(" and {} more", many - most)
-                } else {
-                    String::new()
-                };
-                all.push(format!("{what}: {}{more}", some.join(", ")));
+        let parts = [
+            ("both are by", &self.authors, &other.authors, 5),
+            ("both are about", &self.words, &other.words, 8),
+            ("both cite", &self.cited, &other.cited, 5),
+            ("both appeared in", &self.venue, &other.venue, 1),
+        ];
+        for (what, own, others, most) in parts {
+            let both = own.iter().filter(|(key, _)| others.contains_key(*key));
+            let both: Vec<&str> = both.map(|(_, told)| told.as_str()).collect();
+            let some: Vec<&str> = both.iter().take(most).copied().collect();
+            match both.len().saturating_sub(most) {
+                _ if both.is_empty() => {}
+                0 => all.push(format!("{what}: {}", some.join(", "))),
+                more => all.push(format!("{what}: {} and {more} more", some.join(", "))),
             }
-        };
-        tell(
-            "both are by",
-            self.authors.intersection(&other.authors).collect(),
-            5,
-        );
-        tell(
-            "both are about",
-            self.words.intersection(&other.words).collect(),
-            8,
-        );
-        tell(
-            "both cite",
-            self.cited.intersection(&other.cited).collect(),
-            5,
-        );
-        if let Some(venue) = self
-            .venue
-            .as_ref()
-            .filter(|it| other.venue.as_ref() == Some(it))
-        {
-            all.push(format!("both appeared in {venue}"));
         }
-        if self.cited.contains(&other.title) {
+        if self.cited.contains_key(&other.title) {
             all.push("it is cited by the one that was asked about".to_owned());
         }
-        if other.cited.contains(&self.title) {
+        if other.cited.contains_key(&self.title) {
             all.push("it cites the one that was asked about".to_owned());
         }
         all

@@ -3,16 +3,18 @@
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use deliberate_core::{Author, PartialDate};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read;
 use crate::{
     ArticleFilter, Lab,
     analyse::{Gathered, gather},
     collect::{DATA_NOT_ORDERS, Place, fenced},
-    tools::{discovery::line, shown::plain},
+    tools::{
+        discovery::line,
+        shown::{count, only_read, plain, reads, with_notes},
+    },
 };
 
 /// `analyze_topic`.
@@ -125,15 +127,11 @@ impl Tool for AnalyzeTopic {
     type Output = TopicOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "analyze_topic",
-            title: "Analyze topic",
-            description: "What the collection has on a topic: key papers with passages, people, \
-                 venues, years",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "analyze_topic",
+            "Analyze topic",
+            "What the collection has on a topic: key papers with passages, people, venues, years",
+        )
     }
 
     async fn run(&self, input: TopicInput, call: &Call) -> Result<Outcome<TopicOutput>, ToolError> {
@@ -151,7 +149,8 @@ impl Tool for AnalyzeTopic {
         let years = found.iter().filter_map(|it| it.kept.article.year());
         let period = years.clone().min().zip(years.max());
         let papers: Vec<TopicPaper> = found.iter().map(|it| TopicPaper::of(it, each)).collect();
-        let mut said = format!("# {topic}\n\n{} papers of the collection", papers.len());
+        let many = count(papers.len() as u64, "paper");
+        let mut said = format!("# {}\n\n{many} of the collection", plain(topic));
         if let Some((from, to)) = period {
             let _ = write!(said, ", {from} to {to}");
         }
@@ -159,11 +158,8 @@ impl Tool for AnalyzeTopic {
         tell(&mut said, "People", &people);
         tell(&mut said, "Venues", &venues);
         said.push_str(&listed(&found, each));
-        for note in &notes {
-            let _ = writeln!(said, "\n{note}");
-        }
-        Ok(read(TopicOutput {
-            said,
+        Ok(only_read(TopicOutput {
+            said: with_notes(said, &notes),
             papers,
             people,
             venues,
@@ -185,8 +181,11 @@ fn tell(text: &mut String, title: &str, counts: &[(String, usize)]) {
 
 /// The papers, each with its passages between marks.
 fn listed(found: &[Gathered], each: usize) -> String {
+    if found.is_empty() {
+        return "\nNothing in the collection fits.\n".to_owned();
+    }
     let mut text = String::from("\n## Papers\n");
-    if each > 0 && !found.is_empty() {
+    if each > 0 {
         let _ = writeln!(text, "\n{DATA_NOT_ORDERS}");
     }
     for it in found {
@@ -272,14 +271,11 @@ impl Tool for SearchByTopic {
     type Output = SearchOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "search_by_topic",
-            title: "Search by topic",
-            description: "Articles of the collection on a topic, within years",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "search_by_topic",
+            "Search by topic",
+            "Articles of the collection on a topic, within years",
+        )
     }
 
     async fn run(
@@ -304,13 +300,10 @@ impl Tool for SearchByTopic {
                 found.sort_by_key(|it| std::cmp::Reverse(it.kept.article.citation_count));
             }
         }
-        let mut said = format!("# {topic}\n{}", listed(&found, 0));
-        for note in &notes {
-            let _ = writeln!(said, "\n{note}");
-        }
-        Ok(read(SearchOutput {
-            said,
-            papers: found.iter().map(|it| TopicPaper::of(it, 1)).collect(),
+        let said = format!("# {}\n{}", plain(topic), listed(&found, 0));
+        Ok(only_read(SearchOutput {
+            said: with_notes(said, &notes),
+            papers: found.iter().map(|it| TopicPaper::of(it, 0)).collect(),
             notes,
         }))
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     answer::{By, QuestionLike, band, relevance},
     collect::Library,
+    tools::shown::plain,
 };
 
 /// `evaluate_article`.
@@ -84,7 +85,7 @@ impl Tool for EvaluateArticle {
         };
         let said = format!(
             "**{}** (`{}`): {:.1} of 10, {decision}, by {by}.\n\n{}",
-            kept.article.title.replace(['\n', '\r'], " "),
+            plain(&kept.article.title),
             kept.cite_key,
             found.score * 10.0,
             found.reasoning

@@ -1,24 +1,19 @@
-//! `audit_bibliography`: every entry checked, a few side by side.
+//! `audit_bibliography`: every entry checked, a few side by side; a long bibliography in parts.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt::Write as _,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-use deliberate_citations::{BibRecord, merge_keys, read_any};
-use deliberate_store::ItemFilter;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_citations::{BibRecord, read_any};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use futures::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::verify::{read, told};
+use super::verify::{read, retraction_unknown, told};
 use crate::{
     Lab,
-    cite::{Checked, Chosen, CitationStatus, check, choose},
-    collect::{ARTICLE, Library},
-    tools::shown::{plain, told as told_error},
+    cite::{Checked, Chosen, CitationStatus, check, choose, choose_all, duplicates},
+    collect::Library,
+    tools::shown::{about, only_read, plain, told as told_error},
 };
 
 /// `audit_bibliography`.
@@ -29,9 +24,9 @@ pub(crate) struct AuditBibliography(pub(super) Arc<Lab>);
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// BibTeX, RIS or CSL-JSON
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 4_000_000))]
     bibliography: Option<String>,
-    /// Or the references of an article
+    /// Or an article's references
     article_identifier: Option<String>,
     /// Or articles of the collection
     #[serde(default)]
@@ -40,6 +35,8 @@ pub(crate) struct Input {
     #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 200))]
     max_entries: usize,
+    #[serde(default)]
+    offset: usize,
 }
 
 fn fifty() -> usize {
@@ -54,12 +51,17 @@ pub(crate) struct Output {
     counts: BTreeMap<String, usize>,
     /// Entries that were retracted, by their keys
     retracted: Vec<String>,
-    /// Entries that are the same work
+    /// Entries of which nobody could say whether they were
+    retraction_unknown: Vec<String>,
+    /// Entries that are the same work, among all of the bibliography
     duplicates: Vec<Vec<String>>,
     /// What could not be read of the bibliography
     unreadable: Vec<String>,
-    /// Entries that were not looked at, because there are more than `max_entries`
+    /// Entries behind these that were not looked at
     left_out: usize,
+    /// The `offset` that goes on with those
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
     entries: Vec<Audited>,
 }
 
@@ -79,18 +81,15 @@ impl Tool for AuditBibliography {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "audit_bibliography",
-            title: "Audit bibliography",
-            description: "Check every entry: does it exist, is it right, whole, a duplicate, \
-                 retracted",
-            annotations: Annotations {
+        about(
+            "audit_bibliography",
+            "Audit bibliography",
+            "Check each entry: does it exist, is it right, whole, a duplicate, retracted",
+            Annotations {
                 open_world: true,
                 ..Annotations::READS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     fn takes_long(&self) -> bool {
@@ -98,18 +97,12 @@ impl Tool for AuditBibliography {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let Found {
-            mut records,
-            unreadable,
-            more,
-        } = found(&self.0, &input, call).await?;
-        let left_out = records.len().saturating_sub(input.max_entries) + more;
-        records.truncate(input.max_entries);
-        let total = records.len();
-        let duplicates = duplicates(&records);
-        let mut done = 0_u32;
+        let (offset, most) = (input.offset, input.max_entries);
+        let found = found(&self.0, input, call).await?;
+        let part = found.part(offset, most)?;
+        let total = u32::try_from(part.records.len()).unwrap_or(u32::MAX);
         let lab = &self.0;
-        let checks = records.into_iter().map(|record| async move {
+        let checks = part.records.into_iter().map(|record| async move {
             Audited {
                 checked: check(lab, &record.article).await,
                 key: record.key,
@@ -117,42 +110,74 @@ impl Tool for AuditBibliography {
         });
         let mut checks = stream::iter(checks).buffered(SIDE_BY_SIDE);
         let mut entries = Vec::new();
+        let mut done = 0_u32;
         while let Some(audited) = checks.next().await {
             done += 1;
-            let total = f64::from(u32::try_from(total).unwrap_or(u32::MAX));
-            call.progress(
-                f64::from(done),
-                Some(total),
-                &format!("checked {}", audited.key),
-            );
+            let message = format!("checked {}", plain(&audited.key));
+            call.progress(f64::from(done), Some(f64::from(total)), &message);
             entries.push(audited);
         }
-        Ok(Outcome {
-            output: Output {
-                said: said(&entries, &duplicates, &unreadable, left_out),
-                counts: counts(&entries),
-                retracted: keys(&entries, |it| it.checked.retracted),
-                duplicates,
-                unreadable,
-                left_out,
-                entries,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        let next = (part.left_out > 0).then_some(offset + entries.len());
+        let mut output = Output {
+            said: String::new(),
+            counts: counts(&entries),
+            retracted: keys(&entries, |it| it.checked.retracted == Some(true)),
+            retraction_unknown: keys(&entries, |it| retraction_unknown(&it.checked)),
+            duplicates: part.duplicates,
+            unreadable: part.unreadable,
+            left_out: part.left_out,
+            next_offset: next,
+            entries,
+        };
+        output.said = said(&output);
+        Ok(only_read(output))
     }
 }
 
-/// What is to be looked at.
+/// A bibliography.
+#[derive(Default)]
 struct Found {
     records: Vec<BibRecord>,
     /// What can't be read.
     unreadable: Vec<String>,
-    /// How many there are beyond those.
-    more: usize,
+    /// How many there are before those, and behind them.
+    before: usize,
+    behind: usize,
 }
 
-async fn found(lab: &Lab, input: &Input, call: &Call) -> Result<Found, ToolError> {
+/// What of it is to be looked at.
+struct Part {
+    records: Vec<BibRecord>,
+    duplicates: Vec<Vec<String>>,
+    unreadable: Vec<String>,
+    left_out: usize,
+}
+
+impl Found {
+    fn part(self, offset: usize, most: usize) -> Result<Part, ToolError> {
+        let duplicates = duplicates(&self.records);
+        let there = self.records.len();
+        let skipped = offset.saturating_sub(self.before);
+        let records = self.records.into_iter().skip(skipped).take(most);
+        let records: Vec<BibRecord> = records.collect();
+        if records.is_empty() {
+            let rule = format!(
+                "must be less than {}, for there are no more",
+                there + self.before
+            );
+            let issue = Issue::new("offset", rule).given(&offset.into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
+        Ok(Part {
+            left_out: there.saturating_sub(skipped + records.len()) + self.behind,
+            records,
+            duplicates,
+            unreadable: self.unreadable,
+        })
+    }
+}
+
+async fn found(lab: &Lab, input: Input, call: &Call) -> Result<Found, ToolError> {
     let wrong = |field: &str, rule: String| ToolError::Invalid(vec![Issue::new(field, rule)]);
     let given = [
         input.bibliography.is_some(),
@@ -163,8 +188,9 @@ async fn found(lab: &Lab, input: &Input, call: &Call) -> Result<Found, ToolError
         let rule = "give one of bibliography, article_identifier and articles".to_owned();
         return Err(wrong("arguments", rule));
     }
-    if let Some(text) = &input.bibliography {
-        let found = of_text(text);
+    if let Some(text) = input.bibliography {
+        let reading = tokio::task::spawn_blocking(move || of_text(&text)).await;
+        let found = reading.map_err(|_| ToolError::Internal)?;
         return if found.records.is_empty() {
             let what = found.unreadable.into_iter().next();
             let rule = what.unwrap_or_else(|| "must hold at least one entry".to_owned());
@@ -176,18 +202,22 @@ async fn found(lab: &Lab, input: &Input, call: &Call) -> Result<Found, ToolError
     if let Some(name) = &input.article_identifier {
         return of_article(Library(call.store()), name).await;
     }
-    of_collection(lab, input, call).await
+    of_collection(lab, &input, call).await
 }
 
 fn of_text(text: &str) -> Found {
     let (records, problems) = read_any(text);
-    let problems = problems.iter().take(MOST_PROBLEMS);
+    let told = problems.iter().take(MOST_PROBLEMS);
+    let mut unreadable: Vec<String> = told
+        .map(|it| format!("line {}: {}", it.line, it.what))
+        .collect();
+    if problems.len() > MOST_PROBLEMS {
+        unreadable.push(format!("{} faults more", problems.len() - MOST_PROBLEMS));
+    }
     Found {
         records: records.into_iter().enumerate().map(named).collect(),
-        unreadable: problems
-            .map(|it| format!("line {}: {}", it.line, it.what))
-            .collect(),
-        more: 0,
+        unreadable,
+        ..Found::default()
     }
 }
 
@@ -225,33 +255,29 @@ async fn of_article(library: Library<'_>, name: &str) -> Result<Found, ToolError
     });
     Ok(Found {
         records: records.collect(),
-        unreadable: Vec::new(),
-        more: 0,
+        ..Found::default()
     })
 }
 
 /// Those that are named, or all.
 async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, ToolError> {
-    let (most, all) = if input.articles.is_empty() {
-        let all = call.store().count_items(&ItemFilter::of(ARTICLE)).await?;
-        (
-            input.max_entries,
-            usize::try_from(all).unwrap_or(usize::MAX),
-        )
-    } else {
-        (input.articles.len(), 0)
-    };
+    let mut before = 0;
     let Chosen {
         articles,
         not_found,
-    } = choose(lab, call, &input.articles, None, most).await?;
-    if articles.is_empty() {
+        left_out,
+    } = if input.articles.is_empty() {
+        before = input.offset;
+        choose_all(Library(call.store()), input.offset, input.max_entries).await?
+    } else {
+        choose(lab, call, &input.articles, None, input.max_entries).await?
+    };
+    if articles.is_empty() && before == 0 {
         let none = "there is no article in the collection".to_owned();
         let message = not_found.into_iter().next().unwrap_or(none);
         let hint = "list_articles shows what is in the collection.";
         return Err(told_error("NothingToAudit", message, hint));
     }
-    let more = all.saturating_sub(articles.len());
     let records = articles.into_iter().map(|kept| BibRecord {
         key: kept.cite_key,
         article: kept.article,
@@ -259,31 +285,9 @@ async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, T
     Ok(Found {
         records: records.collect(),
         unreadable: not_found,
-        more,
+        before,
+        behind: left_out,
     })
-}
-
-/// Entries that are one work: that have a DOI, an arXiv id, or title and author in common, be it
-/// by way of a third.
-fn duplicates(records: &[BibRecord]) -> Vec<Vec<String>> {
-    let mut group_of: Vec<usize> = (0..records.len()).collect();
-    let mut first = HashMap::new();
-    for (at, record) in records.iter().enumerate() {
-        for key in merge_keys(&record.article) {
-            let other = *first.entry(format!("{key:?}")).or_insert(at);
-            let (from, to) = (group_of.get(at).copied(), group_of.get(other).copied());
-            for group in &mut group_of {
-                if Some(*group) == from {
-                    *group = to.unwrap_or(*group);
-                }
-            }
-        }
-    }
-    let mut groups = BTreeMap::<usize, Vec<String>>::new();
-    for (record, group) in records.iter().zip(group_of) {
-        groups.entry(group).or_default().push(record.key.clone());
-    }
-    groups.into_values().filter(|it| it.len() > 1).collect()
 }
 
 fn counts(entries: &[Audited]) -> BTreeMap<String, usize> {
@@ -304,38 +308,44 @@ fn keys(entries: &[Audited], wanted: impl Fn(&Audited) -> bool) -> Vec<String> {
         .collect()
 }
 
-fn said(
-    entries: &[Audited],
-    duplicates: &[Vec<String>],
-    unreadable: &[String],
-    left_out: usize,
-) -> String {
+fn said(output: &Output) -> String {
+    let entries = &output.entries;
     let mut text = match entries.len() {
         1 => "# 1 entry\n\n".to_owned(),
         many => format!("# {many} entries\n\n"),
     };
-    for (status, many) in counts(entries) {
+    for (status, many) in &output.counts {
         let _ = writeln!(text, "- {many} {status}");
     }
-    let retracted = keys(entries, |it| it.checked.retracted);
-    if !retracted.is_empty() {
-        let _ = writeln!(text, "- **retracted**: {}", retracted.join(", "));
+    let names = |keys: &[String]| {
+        keys.iter()
+            .map(|it| plain(it))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if !output.retracted.is_empty() {
+        let _ = writeln!(text, "- **retracted**: {}", names(&output.retracted));
     }
-    for group in duplicates {
-        let _ = writeln!(text, "- the same work: {}", group.join(", "));
+    if !output.retraction_unknown.is_empty() {
+        let keys = names(&output.retraction_unknown);
+        let _ = writeln!(text, "- not known whether retracted: {keys}");
     }
-    for problem in unreadable {
+    for group in &output.duplicates {
+        let _ = writeln!(text, "- the same work: {}", names(group));
+    }
+    for problem in &output.unreadable {
         let _ = writeln!(text, "- {}", plain(problem));
     }
-    if left_out > 0 {
+    if let Some(next) = output.next_offset {
         let _ = writeln!(
             text,
-            "- {left_out} more were not looked at; max_entries says how many are"
+            "- {} more were not looked at; offset {next} goes on with them",
+            output.left_out
         );
     }
     let fine = |it: &Audited| {
         it.checked.status == CitationStatus::Verified
-            && !it.checked.retracted
+            && it.checked.retracted != Some(true)
             && it.checked.missing.is_empty()
     };
     for entry in entries.iter().filter(|it| !fine(it)) {

@@ -8,14 +8,17 @@ use std::{
 };
 
 use deliberate_citations::{Entry, missing, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::format::retracted_key;
 use crate::{
     Lab,
     cite::{Chosen, choose},
+    collect::{DATA_NOT_ORDERS, fenced},
     locate::safe_file_name,
+    tools::shown::{about, only_read, told},
 };
 
 /// `export_bibliography`.
@@ -74,7 +77,7 @@ pub(crate) struct Input {
     /// In place of articles
     search_query: Option<String>,
     #[serde(default = "hundred")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = 10_000))]
     max_results: usize,
     /// A name, not a path
     filename: Option<String>,
@@ -96,8 +99,12 @@ pub(crate) struct Output {
     records: usize,
     /// Those that lack something, by their keys
     incomplete: Vec<String>,
+    /// Those that were retracted, by their keys
+    retracted: Vec<String>,
     /// What was named and is not there
     not_found: Vec<String>,
+    /// Articles that are not in it, because there are more than `max_results`
+    left_out: usize,
     /// The file's beginning
     preview: String,
 }
@@ -110,30 +117,27 @@ impl Tool for ExportBibliography {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "export_bibliography",
-            title: "Export bibliography",
-            description: "Write articles of the collection to a BibTeX, RIS, EndNote, CSL-JSON or \
-                 CSV file",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        about(
+            "export_bibliography",
+            "Export bibliography",
+            "Write articles of the collection to a BibTeX, RIS, EndNote, CSL-JSON or CSV file",
+            Annotations::MARKS,
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let most = if input.articles.is_empty() {
-            input.max_results
-        } else {
-            input.articles.len()
-        };
+        let place = place(&self.0, &input)?;
         let search = input.search_query.as_deref();
         let Chosen {
             articles,
             not_found,
-        } = choose(&self.0, call, &input.articles, search, most).await?;
+            left_out,
+        } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
         if articles.is_empty() {
-            return Err(nothing(&not_found));
+            let none = "there is no article to export".to_owned();
+            let message = not_found.into_iter().next().unwrap_or(none);
+            let hint = "list_articles shows what is in the collection.";
+            return Err(told("NothingToExport", message, hint));
         }
         let entries: Vec<Entry<'_>> = articles
             .iter()
@@ -143,37 +147,23 @@ impl Tool for ExportBibliography {
             })
             .collect();
         let text = input.format.write(&entries);
-        let place = place(&self.0, &input)?;
-        write(&place, &text, input.overwrite).await?;
         let lacks = articles
             .iter()
             .filter(|it| !missing(&it.article).is_empty());
         let incomplete: Vec<String> = lacks.map(|it| it.cite_key.clone()).collect();
-        let preview = deliberate_core::cut_to_chars(&text, PREVIEW_CHARS);
-        let path = place.display().to_string();
-        Ok(Outcome {
-            output: Output {
-                said: said(&path, entries.len(), &incomplete, &not_found, &preview),
-                path,
-                records: entries.len(),
-                incomplete,
-                not_found,
-                preview,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
-    }
-}
-
-fn nothing(not_found: &[String]) -> ToolError {
-    ToolError::Told {
-        code: "NothingToExport".to_owned(),
-        message: match not_found.first() {
-            Some(first) => first.clone(),
-            None => "there is no article to export".to_owned(),
-        },
-        hint: Some("list_articles shows what is in the collection.".to_owned()),
+        let mut output = Output {
+            said: String::new(),
+            path: place.display().to_string(),
+            records: entries.len(),
+            incomplete,
+            retracted: articles.iter().filter_map(retracted_key).collect(),
+            not_found,
+            left_out,
+            preview: deliberate_core::cut_to_chars(&text, PREVIEW_CHARS),
+        };
+        write(place, text, input.overwrite).await?;
+        output.said = said(&output);
+        Ok(only_read(output))
     }
 }
 
@@ -200,29 +190,21 @@ fn place(lab: &Lab, input: &Input) -> Result<PathBuf, ToolError> {
 }
 
 /// Beside it first, then in its place: nobody sees half a file.
-async fn write(place: &Path, text: &str, overwrite: bool) -> Result<(), ToolError> {
+async fn write(place: PathBuf, text: String, overwrite: bool) -> Result<(), ToolError> {
     let shown = place.display().to_string();
-    let failed = |error: std::io::Error| ToolError::Told {
-        code: "File".to_owned(),
-        message: format!("{shown} can't be written: {error}"),
-        hint: Some("Check `research.exports`.".to_owned()),
-    };
-    let (place, text) = (place.to_owned(), text.to_owned());
-    let written = {
-        let place = place.clone();
-        tokio::task::spawn_blocking(move || put(&place, &text, overwrite))
-    };
+    let written = tokio::task::spawn_blocking(move || put(&place, &text, overwrite));
     match written.await {
         Ok(Ok(true)) => Ok(()),
-        Ok(Ok(false)) => Err(ToolError::Told {
-            code: "Exists".to_owned(),
-            message: format!(
-                "{} is there already, with something else in it",
-                place.display()
-            ),
-            hint: Some("Give another filename, or set overwrite.".to_owned()),
-        }),
-        Ok(Err(error)) => Err(failed(error)),
+        Ok(Ok(false)) => Err(told(
+            "Exists",
+            format!("{shown} is there already, with something else in it"),
+            "Give another filename, or set overwrite.",
+        )),
+        Ok(Err(error)) => Err(told(
+            "File",
+            format!("{shown} can't be written: {error}"),
+            "Check `research.exports`.",
+        )),
         Err(_) => Err(ToolError::Internal),
     }
 }
@@ -255,23 +237,30 @@ fn put(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool> {
     }
 }
 
-fn said(
-    path: &str,
-    records: usize,
-    incomplete: &[String],
-    not_found: &[String],
-    preview: &str,
-) -> String {
-    let mut text = match records {
+fn said(output: &Output) -> String {
+    let path = &output.path;
+    let mut text = match output.records {
         1 => format!("1 work is in `{path}`.\n"),
-        _ => format!("{records} works are in `{path}`.\n"),
+        records => format!("{records} works are in `{path}`.\n"),
     };
-    if !incomplete.is_empty() {
-        let _ = writeln!(text, "\nIncomplete: {}.", incomplete.join(", "));
+    if output.left_out > 0 {
+        let _ = writeln!(
+            text,
+            "\n**{} more of the collection are not in it**; max_results says how many are.",
+            output.left_out
+        );
     }
-    for problem in not_found {
+    if !output.retracted.is_empty() {
+        let _ = writeln!(text, "\n**Retracted**: {}.", output.retracted.join(", "));
+    }
+    if !output.incomplete.is_empty() {
+        let _ = writeln!(text, "\nIncomplete: {}.", output.incomplete.join(", "));
+    }
+    for problem in &output.not_found {
         let _ = writeln!(text, "\n{problem}.");
     }
-    let _ = write!(text, "\n```\n{}\n```\n", preview.replace("```", "'''"));
+    let preview = output.preview.replace("```", "'''");
+    let preview = fenced(&[], &format!("```\n{preview}\n```"));
+    let _ = writeln!(text, "\n{DATA_NOT_ORDERS}\n\n{preview}");
     text
 }

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::verify::read;
 use crate::{
     analyse::Wanted,
     collect::{ARTICLE, DATA_NOT_ORDERS, Kept, Library, fenced},
-    tools::shown::{count, only_read, plain, with_notes},
+    tools::shown::{count, only_read, plain, reads, with_notes},
 };
 
 /// `extract_citations`.
@@ -101,15 +101,11 @@ impl Tool for ExtractCitations {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "extract_citations",
-            title: "Extract citations",
-            description: "An article's references, parsed, and articles of the collection that \
-                 cite it",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "extract_citations",
+            "Extract citations",
+            "An article's references, parsed, and articles of the collection that cite it",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -122,7 +118,14 @@ impl Tool for ExtractCitations {
         let own = library.outline(&kept.id).await?.unwrap_or_default();
         let mut outbound = Vec::new();
         if input.include_outbound {
-            outbound = follow(library, &kept, input.max_depth, input.max_results).await?;
+            let most = input.max_results;
+            outbound = follow(library, &kept, input.max_depth, most).await?;
+            if outbound.len() > most {
+                outbound.truncate(most);
+                notes.push(format!(
+                    "Only the first {most} are told; max_results says how many."
+                ));
+            }
         }
         let (inbound, looked_at) = if input.include_inbound {
             inbound(library, &kept, input.max_results, &mut notes).await?
@@ -155,11 +158,11 @@ fn said(kept: &Kept, output: &Output, input: &Input) -> String {
     for it in &output.outbound {
         let known = it.article_id.as_ref().map(|id| format!(" (`{id}`)"));
         let by = (it.depth > 1).then(|| format!(" cited by `{}`", it.by));
-        let label = it.label.as_deref().unwrap_or("");
+        let label = it.label.iter().map(|it| ("reference", it.as_str()));
         let _ = writeln!(
             said,
             "{}{}{}",
-            fenced(&[("reference", label)], &it.text),
+            fenced(&label.collect::<Vec<_>>(), &it.text),
             known.unwrap_or_default(),
             by.unwrap_or_default()
         );
@@ -178,7 +181,8 @@ fn said(kept: &Kept, output: &Output, input: &Input) -> String {
     with_notes(said, &output.notes)
 }
 
-/// What an article cites, and what those of the collection among it cite, so many citations deep.
+/// What an article cites, and what those of the collection among it cite, so many citations deep;
+/// one more than the most if there are more.
 async fn follow(
     library: Library<'_>,
     kept: &Kept,
@@ -193,7 +197,7 @@ async fn follow(
         for id in from {
             let outline = library.outline(&id).await?.unwrap_or_default();
             for reference in outline.references {
-                if all.len() >= most {
+                if all.len() > most {
                     return Ok(all);
                 }
                 let cited = cited(library, reference, depth, &id).await?;
@@ -256,6 +260,9 @@ async fn inbound(
         looked_at += others.len();
         for other in others.into_iter().filter(|it| it.kept.id != kept.id) {
             if citing.len() >= most {
+                notes.push(format!(
+                    "Only {most} that cite it are told; there may be more."
+                ));
                 return Ok((citing, looked_at));
             }
             let outline = library.outline(&other.kept.id).await?.unwrap_or_default();

@@ -3,13 +3,15 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::{Entry, FormatOptions, FormattedEntry, Output as Form, Style, format};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Lab,
     cite::{Chosen, choose},
+    collect::Kept,
+    tools::shown::{only_read, reads},
 };
 
 /// `format_citations`.
@@ -50,8 +52,12 @@ pub(crate) struct Output {
     style: String,
     /// In the order of the bibliography
     citations: Vec<FormattedEntry>,
+    /// Those that were retracted, by their keys
+    retracted: Vec<String>,
     /// What was named and is not there
     not_found: Vec<String>,
+    /// Articles that are not among them, because there are more than `max_results`
+    left_out: usize,
 }
 
 impl Tool for FormatCitations {
@@ -59,15 +65,11 @@ impl Tool for FormatCitations {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "format_citations",
-            title: "Format citations",
-            description: "Articles of the collection in a CSL citation style; incomplete records \
-                 are flagged",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "format_citations",
+            "Format citations",
+            "Articles of the collection in a CSL citation style; incomplete records are flagged",
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -75,52 +77,65 @@ impl Tool for FormatCitations {
             let issue = Issue::new("style", error.to_string());
             ToolError::Invalid(vec![issue])
         })?;
-        let most = if input.articles.is_empty() {
-            input.max_results
-        } else {
-            input.articles.len()
-        };
         let search = input.search_query.as_deref();
         let Chosen {
             articles,
             not_found,
-        } = choose(&self.0, call, &input.articles, search, most).await?;
-        let entries: Vec<Entry<'_>> = articles
-            .iter()
-            .map(|kept| Entry {
-                key: Some(&kept.cite_key),
-                article: &kept.article,
-            })
-            .collect();
+            left_out,
+        } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
         let options = FormatOptions {
             output: Form::Markdown,
             locale: input.locale,
         };
-        let formatted = format(&entries, &style, &options).map_err(|error| ToolError::Told {
+        let name = style.name().to_owned();
+        let retracted: Vec<String> = articles.iter().filter_map(retracted_key).collect();
+        let formatting = tokio::task::spawn_blocking(move || {
+            let entries: Vec<Entry<'_>> = articles
+                .iter()
+                .map(|kept| Entry {
+                    key: Some(&kept.cite_key),
+                    article: &kept.article,
+                })
+                .collect();
+            format(&entries, &style, &options)
+        });
+        let formatted = formatting.await.map_err(|_| ToolError::Internal)?;
+        let formatted = formatted.map_err(|error| ToolError::Told {
             code: "Citation".to_owned(),
             message: error.to_string(),
             hint: None,
         })?;
-        Ok(Outcome {
-            output: Output {
-                said: said(&formatted.entries, &not_found),
-                style: style.name().to_owned(),
-                citations: formatted.entries,
-                not_found,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output {
+            said: said(&formatted.entries, &retracted, &not_found, left_out),
+            style: name,
+            citations: formatted.entries,
+            retracted,
+            not_found,
+            left_out,
+        }))
     }
 }
 
-fn said(entries: &[FormattedEntry], not_found: &[String]) -> String {
+/// The key of an article that was retracted.
+pub(super) fn retracted_key(kept: &Kept) -> Option<String> {
+    (kept.article.retracted == Some(true)).then(|| kept.cite_key.clone())
+}
+
+fn said(
+    entries: &[FormattedEntry],
+    retracted: &[String],
+    not_found: &[String],
+    left_out: usize,
+) -> String {
     let mut text = String::new();
     if entries.is_empty() {
         text.push_str("There is nothing to cite.\n");
     }
     for entry in entries {
         let _ = writeln!(text, "- {}", entry.text);
+        if retracted.contains(&entry.key) {
+            text.push_str("  **Retracted**: say so wherever it is cited.\n");
+        }
         let lacks: Vec<&str> = entry.missing.iter().map(|it| it.field.as_str()).collect();
         if !lacks.is_empty() {
             let _ = writeln!(
@@ -132,6 +147,12 @@ fn said(entries: &[FormattedEntry], not_found: &[String]) -> String {
     }
     for problem in not_found {
         let _ = writeln!(text, "- {problem}");
+    }
+    if left_out > 0 {
+        let _ = writeln!(
+            text,
+            "\n{left_out} more of the collection are not shown; max_results says how many are."
+        );
     }
     text
 }

@@ -2,18 +2,21 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_citations::{read_any, read_reference};
+use deliberate_citations::{Format, detect, read_any, read_reference};
 use deliberate_core::{Article, Author, Doi, PartialDate};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Lab,
-    cite::{Checked, check},
+    cite::{Checked, CitationStatus, check},
     collect::Library,
     sources::{NoticeKind, PaperId},
-    tools::shown::plain,
+    tools::{
+        discovery::line,
+        shown::{about, only_read, plain},
+    },
 };
 
 /// `verify_citation`.
@@ -50,17 +53,15 @@ impl Tool for VerifyCitation {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "verify_citation",
-            title: "Verify citation",
-            description: "Whether a cited work exists, is described rightly, and was not retracted",
-            annotations: Annotations {
+        about(
+            "verify_citation",
+            "Verify citation",
+            "Whether a cited work exists, is described rightly, and was not retracted",
+            Annotations {
                 open_world: true,
                 ..Annotations::READS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     fn takes_long(&self) -> bool {
@@ -71,14 +72,10 @@ impl Tool for VerifyCitation {
         let given = given(input, call).await?;
         call.progress(0.0, None, "asking sources");
         let checked = check(&self.0, &given).await;
-        Ok(Outcome {
-            output: Output {
-                said: told(&checked),
-                checked,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output {
+            said: told(&checked),
+            checked,
+        }))
     }
 }
 
@@ -96,7 +93,8 @@ async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
         }
         return Ok(Library(call.store()).find(name).await?.kept.article);
     }
-    let mut article = input.citation.as_deref().map(read).unwrap_or_default();
+    let read = input.citation.as_deref().map(read_one).transpose()?;
+    let mut article = read.unwrap_or_default();
     if let Some(title) = input.title {
         article.title = title;
     }
@@ -127,6 +125,25 @@ async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
     Ok(article)
 }
 
+/// One citation. An entry that is broken is told, not looked for as if it were a title.
+fn read_one(text: &str) -> Result<Article, ToolError> {
+    let rule = match (detect(text), read_any(text)) {
+        (_, (records, _)) if records.len() > 1 => Some(format!(
+            "holds {} entries; audit_bibliography checks several",
+            records.len()
+        )),
+        (Some(Format::Bibtex | Format::Ris), (records, problems)) if records.is_empty() => {
+            let problem = problems.into_iter().next();
+            problem.map(|it| format!("can't be read, line {}: {}", it.line, it.what))
+        }
+        _ => None,
+    };
+    match rule {
+        Some(rule) => Err(ToolError::Invalid(vec![Issue::new("citation", rule)])),
+        None => Ok(read(text)),
+    }
+}
+
 /// An identifier, an entry of a bibliography, or a reference as it is printed.
 pub(crate) fn read(text: &str) -> Article {
     let mut article = Article::default();
@@ -155,15 +172,21 @@ const fn notice_name(kind: NoticeKind) -> &'static str {
     }
 }
 
+/// Whether a work is found, and nobody could say what became of it.
+pub(super) fn retraction_unknown(checked: &Checked) -> bool {
+    let is_found = checked.found.is_some() && checked.status != CitationStatus::WrongIdentifier;
+    is_found && checked.retracted.is_none()
+}
+
 /// A check, as it is read.
 pub(super) fn told(checked: &Checked) -> String {
     let mut text = format!("**{}**", checked.status.said());
-    if checked.retracted {
+    if checked.retracted == Some(true) {
         text.push_str(" — **RETRACTED**");
     }
     text.push('\n');
     if let Some(found) = &checked.found {
-        let _ = writeln!(text, "\nFound: {}", super::super::discovery::line(found));
+        let _ = writeln!(text, "\nFound: {}", line(found));
     }
     for it in &checked.differences {
         let _ = writeln!(
@@ -182,15 +205,14 @@ pub(super) fn told(checked: &Checked) -> String {
             "- {}{date} (says {}{})",
             notice_name(notice.kind),
             notice.source,
-            doi.unwrap_or_default()
+            plain(&doi.unwrap_or_default())
         );
     }
+    if retraction_unknown(checked) {
+        text.push_str("- whether it was retracted is not known\n");
+    }
     for it in &checked.missing {
-        let _ = writeln!(
-            text,
-            "- {} is missing, which {} needs",
-            it.field, it.needed_for
-        );
+        let _ = writeln!(text, "- lacks {}, which {} needs", it.field, it.needed_for);
     }
     for reason in &checked.reasons {
         let _ = writeln!(text, "- {}", plain(reason));

@@ -1,15 +1,18 @@
 //! `add_article`: papers named by their ids come into the collection, one after the other, each kept
 //! before the next is looked up.
 
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, Change, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Issue, LEG, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::shown::{about, plain, told};
+use super::super::{
+    job_said::{said_of_job, so_far},
+    shown::{about, told},
+};
 use crate::{
     Lab,
     collect::{
@@ -18,9 +21,8 @@ use crate::{
         files::{SafeFile, papers_folder},
         ingest::{Ingest, Ingested, new_article, without_taken_ids},
         job::{Job, JobLine, Share},
-        obtain::{Obtaining, What},
+        obtain::{Obtaining, What, place_for},
     },
-    locate::file_name_for,
     sources::PaperId,
 };
 
@@ -83,6 +85,10 @@ impl Tool for AddArticle {
         output.next.clone()
     }
 
+    fn so_far(&self, output: &Output) -> Option<String> {
+        Some(so_far(&output.results))
+    }
+
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let mut job = match input.leg {
             Some(job) => job,
@@ -97,26 +103,16 @@ impl Tool for AddArticle {
                 download: input.download,
                 share,
             };
-            let line = match Box::pin(adding.add(&name)).await {
-                Ok((line, more)) => {
-                    changes = more;
-                    line
-                }
-                Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => return Err(error),
-                Err(error) => JobLine::failed(name, &error),
-            };
-            job.done.push(line);
+            let came = Box::pin(adding.add(&name)).await;
+            changes = job.note(name, came)?;
         }
-        let next = (!job.todo.is_empty()).then(|| {
-            json!({
-                "identifiers": input.identifiers,
-                "download": input.download,
-                LEG: job,
-            })
-        });
+        let next = job.next(json!({
+            "identifiers": input.identifiers,
+            "download": input.download,
+        }));
         Ok(Outcome {
             output: Output {
-                said: said(&job),
+                said: said_of_job(&job),
                 results: job.done,
                 next,
             },
@@ -226,12 +222,9 @@ impl Adding<'_> {
             time: FILE_TIME,
             share: self.share.part(0.1, 0.6),
         };
-        let to = folder.join(file_name_for(article));
+        let to = place_for(Library(self.call.store()), &folder, article).await?;
         let here = obtaining.fetch(What::Paper(article), to).await?;
-        let file = SafeFile {
-            path: here.path,
-            bytes: here.bytes,
-        };
+        let file = SafeFile::of_papers(here.path).await?;
         let mut ingest = Ingest::paper(file, false);
         ingest.of = Some(version.clone());
         ingest.share = self.share.part(0.6, 1.0);
@@ -253,33 +246,4 @@ fn identifiers(names: &[String]) -> Result<Vec<String>, ToolError> {
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(all)
-}
-
-/// What came of each, for people.
-pub(crate) fn said(job: &Job) -> String {
-    let mut counts = Vec::new();
-    for outcome in ["added", "joined", "known", "unchanged", "failed"] {
-        match job.count(outcome) {
-            0 => {}
-            many => counts.push(format!("{many} {outcome}")),
-        }
-    }
-    let mut said = format!("{} in all: {}.\n", job.total(), counts.join(", "));
-    for line in &job.done {
-        let title = line
-            .title
-            .as_deref()
-            .map(|it| format!(" **{}**", plain(it)));
-        let _ = write!(
-            said,
-            "\n- {}: {}{}",
-            plain(&line.name),
-            line.outcome,
-            title.unwrap_or_default()
-        );
-        for note in &line.notes {
-            let _ = write!(said, "\n  - {}", plain(note));
-        }
-    }
-    said
 }

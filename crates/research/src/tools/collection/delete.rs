@@ -4,7 +4,7 @@ use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, about, line};
+use super::super::shown::{ShownArticle, about, line, plain};
 use crate::collect::Library;
 
 /// `delete_article`.
@@ -45,15 +45,19 @@ impl Tool for DeleteArticle {
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let library = Library(call.store());
-        let kept = library.find(&input.article_identifier).await?.kept;
+        let version = library.find(&input.article_identifier).await?;
+        let kept = &version.kept;
         let (said, changes) = if input.confirm_deletion {
-            let changes = library.removal(&kept, call.now()).await?;
-            (format!("Deleted: {}", line(&kept)), changes)
+            let changes = library.removal(&version, call.now()).await?;
+            let file = kept.file.as_ref();
+            let file = file.map(|it| format!("\n\nIts file stays: {}", plain(&it.path)));
+            let said = format!("Deleted: {}{}", line(kept), file.unwrap_or_default());
+            (said, changes)
         } else {
             let said = format!(
                 "Nothing was deleted. This would go: {} ({} characters of text). Call again with \
                  confirm_deletion true to delete it for good; its file stays where it is.",
-                line(&kept),
+                line(kept),
                 kept.chars
             );
             (said, Vec::new())
@@ -62,7 +66,7 @@ impl Tool for DeleteArticle {
             output: Output {
                 said,
                 deleted: input.confirm_deletion,
-                article: ShownArticle::of(&kept),
+                article: ShownArticle::of(kept),
             },
             changes,
             session: None,

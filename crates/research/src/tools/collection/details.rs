@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::super::shown::{ShownArticle, count, line, only_read, plain, reads};
 use crate::collect::{
-    KeptFile, Library, Text, Version,
+    KeptFile, Library, Outline, Version,
     fence::{DATA_NOT_ORDERS, fenced},
 };
 
 /// How much of the text is shown.
 const PREVIEW_CHARS: usize = 500;
+
+/// Words are looked for on so many pages: the first may be a picture.
+const FIRST_PAGES: u32 = 5;
 
 /// `get_article_details`.
 pub(crate) struct GetArticleDetails;
@@ -59,26 +62,27 @@ impl Tool for GetArticleDetails {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let library = Library(call.store());
         let found = library.find(&input.article_identifier).await?;
-        let text = library.text(&found.kept.id).await?.unwrap_or_default();
-        let preview = text.pages.iter().find(|it| !it.trim().is_empty());
-        let preview = preview.map(|it| cut_to_chars(it, PREVIEW_CHARS));
         let kept = &found.kept;
+        let outline = library.outline(&kept.id).await?.unwrap_or_default();
+        let pages = library.pages(&kept.id, 1, FIRST_PAGES).await?;
+        let preview = pages.iter().find(|it| !it.trim().is_empty());
+        let preview = preview.map(|it| cut_to_chars(it, PREVIEW_CHARS));
         Ok(only_read(Output {
-            said: said(&found, &text, preview.as_deref()),
+            said: said(&found, &outline, preview.as_deref()),
             article_id: kept.id.clone(),
             summary: ShownArticle::of(kept),
             record: kept.article.clone(),
             file: kept.file.clone(),
-            headings: text.outline.headings.len(),
-            figures_and_tables: text.outline.captions.len(),
-            references: text.outline.references.len(),
+            headings: outline.headings.len(),
+            figures_and_tables: outline.captions.len(),
+            references: outline.references.len(),
             preview,
             added_at: kept.added_at.to_string(),
         }))
     }
 }
 
-fn said(found: &Version, text: &Text, preview: Option<&str>) -> String {
+fn said(found: &Version, outline: &Outline, preview: Option<&str>) -> String {
     let kept = &found.kept;
     let article = &kept.article;
     let mut said = format!("{}\n\n", line(kept));
@@ -97,7 +101,6 @@ fn said(found: &Version, text: &Text, preview: Option<&str>) -> String {
     say("tags", Some(kept.tags.join(", ")));
     say("collections", Some(kept.collections.join(", ")));
     say("file", kept.file.as_ref().map(|it| plain(&it.path)));
-    let outline = &text.outline;
     let sizes = format!(
         "{}, {}, {}, {}, {}",
         count(kept.pages.into(), "page"),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use deliberate_store::{ItemFilter, KeyMatch, Page};
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ impl Tool for ListArticles {
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let library = Library(call.store());
-        let filter = filter(&input, library).await?;
+        let filter = filter(&input)?;
         let total = call.store().count_items(&filter).await?;
         let page = Page {
             offset: input.offset,
@@ -94,32 +94,26 @@ impl Tool for ListArticles {
     }
 }
 
-/// Titles that hold the term; authors, if no title does.
-async fn filter(input: &Input, library: Library<'_>) -> Result<ItemFilter, ToolError> {
+/// Articles of the kind, with the term in their titles or authors.
+fn filter(input: &Input) -> Result<ItemFilter, ToolError> {
+    let given = |text: &Option<String>| text.clone().filter(|it| !it.trim().is_empty());
     let mut filter = ItemFilter::of(ARTICLE);
-    if let Some(kind) = input
-        .filter_by_type
-        .as_deref()
-        .filter(|it| !it.trim().is_empty())
-    {
+    if let Some(kind) = given(&input.filter_by_type) {
         filter.keys.push(KeyMatch::Any {
             name: "kind".to_owned(),
-            values: vec![kind_named("filter_by_type", kind)?.as_str().to_owned()],
+            values: vec![kind_named("filter_by_type", &kind)?.as_str().to_owned()],
         });
     }
-    let term = title_key(input.search_term.as_deref().unwrap_or_default());
-    if term.is_empty() {
-        return Ok(filter);
+    if let Some(term) = given(&input.search_term) {
+        let text = title_key(&term);
+        if text.is_empty() {
+            let issue = Issue::new("search_term", "must hold a letter or a digit");
+            return Err(ToolError::Invalid(vec![issue.given(&term.into())]));
+        }
+        filter.keys.push(KeyMatch::HoldsIn {
+            names: ["title", "author"].map(str::to_owned).to_vec(),
+            text,
+        });
     }
-    let holds = |name: &str| KeyMatch::Holds {
-        name: name.to_owned(),
-        text: term.clone(),
-    };
-    let mut titles = filter.clone();
-    titles.keys.push(holds("title"));
-    if library.0.count_items(&titles).await? > 0 {
-        return Ok(titles);
-    }
-    filter.keys.push(holds("author"));
     Ok(filter)
 }

@@ -10,8 +10,6 @@ mod update;
 
 use super::Adding;
 
-pub(crate) use add::said as said_of_job;
-
 pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
     let lab = || adding.lab.clone();
     let (search, list, details) = (

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-use deliberate_store::{ItemFilter, Page};
+use deliberate_store::{ItemFilter, Page, Store};
 use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,23 +72,36 @@ impl Tool for CollectionStats {
         let with_text = ItemFilter::with(ARTICLE, "has_text", "yes");
         let values =
             async |name: &str, most| store.item_values(ARTICLE, name, Page::first(most)).await;
-        let mut by_year = BTreeMap::<String, u64>::new();
-        for (date, many) in values("date", Page::MOST).await? {
-            *by_year.entry(date.chars().take(4).collect()).or_default() += many;
-        }
         let mut output = Output {
             said: String::new(),
             articles,
             with_text: store.count_items(&with_text).await?,
             by_type: values("kind", 50).await?.into_iter().collect(),
             by_category: values("category", 50).await?.into_iter().collect(),
-            by_year,
+            by_year: by_year(store).await?,
             tags: values("tag", 50).await?,
             collections: values("collection", 100).await?,
             index: self.index().await?,
         };
         output.said = said(&output);
         Ok(only_read(output))
+    }
+}
+
+/// How many articles are of each year. Dates are kept with their days, so there may be many.
+async fn by_year(store: &dyn Store) -> Result<BTreeMap<String, u64>, ToolError> {
+    let mut by_year = BTreeMap::<String, u64>::new();
+    let mut page = Page::first(Page::MOST);
+    loop {
+        let dates = store.item_values(ARTICLE, "date", page).await?;
+        let last = dates.len() < Page::MOST as usize;
+        for (date, many) in dates {
+            *by_year.entry(date.chars().take(4).collect()).or_default() += many;
+        }
+        if last {
+            return Ok(by_year);
+        }
+        page.offset = page.offset.saturating_add(Page::MOST);
     }
 }
 

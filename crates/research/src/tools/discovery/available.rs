@@ -2,11 +2,15 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Lab, sources::SourceAbout};
+use crate::{
+    Lab,
+    sources::SourceAbout,
+    tools::shown::{only_read, reads},
+};
 
 /// `list_available_sources`.
 pub(crate) struct ListAvailableSources(pub(super) Arc<Lab>);
@@ -29,14 +33,11 @@ impl Tool for ListAvailableSources {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "list_available_sources",
-            title: "List available sources",
-            description: "Where papers can be looked for",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "list_available_sources",
+            "List available sources",
+            "Where papers can be looked for",
+        )
     }
 
     async fn run(&self, _: Input, _: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -48,16 +49,16 @@ impl Tool for ListAvailableSources {
                 "- `{}` ({}): {}",
                 source.name, source.title, source.description
             );
-            if let (false, Some(hint)) = (source.has_key, &source.key_hint) {
-                let _ = write!(said, " {hint}");
+            match &source.key_hint {
+                Some(_) if source.has_key => said.push_str(". A key is set"),
+                Some(hint) => {
+                    let _ = write!(said, ". No key is set: {hint}");
+                }
+                None => {}
             }
             said.push('\n');
         }
         said.push_str("\n`*` means all of them.\n");
-        Ok(Outcome {
-            output: Output { said, sources },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output { said, sources }))
     }
 }

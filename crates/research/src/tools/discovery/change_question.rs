@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deliberate_core::Change;
 use deliberate_store::Page;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Lab,
     discover::{Frequency, MATCH, Match, QUESTION, Question, QuestionVersion, Questions},
+    tools::shown::about,
 };
 
 /// `update_research_question`.
@@ -75,14 +76,12 @@ impl Tool for UpdateResearchQuestion {
     type Output = UpdateOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "update_research_question",
-            title: "Update research question",
-            description: "Change a saved question: only what is given",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        about(
+            "update_research_question",
+            "Update research question",
+            "Change a saved question: only what is given",
+            Annotations::MARKS,
+        )
     }
 
     async fn run(
@@ -106,7 +105,9 @@ impl Tool for UpdateResearchQuestion {
         if question.schedule != before.schedule || question.active != before.active {
             question.plan(call.now());
         }
-        question.asked_so = before.asked_so && asks_the_same(&question, &before);
+        if !asks_the_same(&question, &before) {
+            question.answered_by.clear();
+        }
         let shown = Shown::of(&question);
         let version = QuestionVersion {
             question,
@@ -126,15 +127,8 @@ impl Tool for UpdateResearchQuestion {
 
 /// Whether sources would be asked the same.
 fn asks_the_same(one: &Question, other: &Question) -> bool {
-    let asked = |it: &Question| {
-        (
-            it.keywords.clone(),
-            it.topics.clone(),
-            it.sources.clone(),
-            (it.from, it.to),
-        )
-    };
-    asked(one) == asked(other)
+    let words = one.keywords == other.keywords && one.topics == other.topics;
+    words && (one.from, one.to) == (other.from, other.to)
 }
 
 /// The question with what is given, and the names of that.
@@ -226,17 +220,15 @@ impl Tool for DeleteResearchQuestion {
     type Output = DeleteOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "delete_research_question",
-            title: "Delete research question",
-            description: "Stop asking a saved question, or delete it with hard_delete",
-            annotations: Annotations {
+        about(
+            "delete_research_question",
+            "Delete research question",
+            "Stop asking a saved question, or delete it with hard_delete",
+            Annotations {
                 destructive: true,
                 ..Annotations::ADDS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     async fn run(

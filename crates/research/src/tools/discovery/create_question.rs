@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::{default_user, look_at_questions::Shown};
 use crate::{
     Lab,
     discover::{Frequency, Question, QuestionVersion, Questions, Schedule, chosen, compared},
+    tools::shown::about,
 };
 
 /// `create_research_question`.
@@ -104,14 +105,12 @@ impl Tool for CreateResearchQuestion {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "create_research_question",
-            title: "Create research question",
-            description: "Save a search that is run on a schedule; new papers that fit are kept",
-            annotations: Annotations::ADDS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        about(
+            "create_research_question",
+            "Create research question",
+            "Save a search that is run on a schedule; new papers that fit are kept",
+            Annotations::ADDS,
+        )
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
@@ -141,7 +140,7 @@ impl Tool for CreateResearchQuestion {
             to: range.and_then(|it| it.end),
             active: true,
             is_source: false,
-            asked_so: false,
+            answered_by: Vec::new(),
             created_at: now,
             last_run: None,
             next_run: None,
@@ -173,7 +172,7 @@ pub(super) fn tidy(list: Vec<String>) -> Vec<String> {
         let known = all
             .iter()
             .any(|it| it.to_lowercase() == words.to_lowercase());
-        if !words.is_empty() && !known {
+        if words.chars().any(char::is_alphanumeric) && !known {
             all.push(words);
         }
     }
@@ -215,7 +214,7 @@ pub(super) fn check(lab: &Lab, question: &Question) -> Result<(), ToolError> {
         ));
     }
     if issues.is_empty() {
-        chosen(lab, &question.sources)?;
+        chosen(lab.sources(), &question.sources)?;
         return Ok(());
     }
     Err(ToolError::Invalid(issues))

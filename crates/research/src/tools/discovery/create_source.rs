@@ -4,7 +4,7 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Lab,
     discover::{Frequency, Question, QuestionVersion, SOURCE_USER, Schedule, chosen, compared},
+    tools::shown::about,
 };
 
 /// `create_arxiv_source` and its kind.
@@ -94,14 +95,7 @@ impl Tool for CreateSource {
     type Output = SavedOutput;
 
     fn about(&self) -> About {
-        About {
-            name: self.tool,
-            title: self.title,
-            description: self.description,
-            annotations: Annotations::ADDS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        about(self.tool, self.title, self.description, Annotations::ADDS)
     }
 
     async fn run(
@@ -142,7 +136,7 @@ impl CreateSource {
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        chosen(&self.lab, &[self.source.to_owned()])?;
+        chosen(self.lab.sources(), &[self.source.to_owned()])?;
         let now = call.now();
         let mut question = Question {
             id: call.fresh(),
@@ -171,7 +165,7 @@ impl CreateSource {
             to,
             active: true,
             is_source: true,
-            asked_so: false,
+            answered_by: Vec::new(),
             created_at: now,
             last_run: None,
             next_run: None,

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use deliberate_store::Page;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::default_user;
 use crate::{
     discover::{Match, Question, Questions, RunRecord},
-    tools::shown::plain,
+    tools::shown::{only_read, plain, reads},
 };
 
 /// `list_research_questions`.
@@ -185,14 +185,11 @@ impl Tool for ListResearchQuestions {
     type Output = ListOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "list_research_questions",
-            title: "List research questions",
-            description: "Saved questions with their ids and schedules",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "list_research_questions",
+            "List research questions",
+            "Saved questions with their ids and schedules",
+        )
     }
 
     async fn run(&self, input: ListInput, call: &Call) -> Result<Outcome<ListOutput>, ToolError> {
@@ -209,11 +206,7 @@ impl Tool for ListResearchQuestions {
                 .collect::<Vec<_>>()
                 .join("\n"),
         };
-        Ok(Outcome {
-            output: ListOutput { said, questions },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(ListOutput { said, questions }))
     }
 }
 
@@ -222,14 +215,11 @@ impl Tool for GetResearchQuestion {
     type Output = GetOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "get_research_question",
-            title: "Get research question",
-            description: "A saved question and the papers it found",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "get_research_question",
+            "Get research question",
+            "A saved question and the papers it found",
+        )
     }
 
     async fn run(&self, input: GetInput, call: &Call) -> Result<Outcome<GetOutput>, ToolError> {
@@ -243,16 +233,12 @@ impl Tool for GetResearchQuestion {
         let question = Shown::of(&version.question);
         let mut said = question.said();
         said.push_str(&told(&matches, total_matches));
-        Ok(Outcome {
-            output: GetOutput {
-                said,
-                question,
-                matches,
-                total_matches,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(GetOutput {
+            said,
+            question,
+            matches,
+            total_matches,
+        }))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, fmt::Write as _, sync::Arc};
 
 use deliberate_core::{Article, PartialDate, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use crate::{
     Lab,
     collect::{DATA_NOT_ORDERS, Library, fenced},
     discover::{
-        all_failed, chosen, compared,
+        all_failed, chosen, compared, end_of,
         search::{FoundPaper, SearchOptions, SourceReport, search},
     },
     sources::{PaperOrder, PaperQuery},
-    tools::shown::plain,
+    tools::shown::{about, only_read, plain},
 };
 
 /// `search_papers`.
@@ -83,19 +83,17 @@ impl Tool for SearchPapers {
     type Output = Output;
 
     fn about(&self) -> About {
-        About {
-            name: "search_papers",
-            title: "Search papers",
-            description: "Find papers on arXiv, Semantic Scholar, OpenAlex, Crossref, PubMed, \
+        about(
+            "search_papers",
+            "Search papers",
+            "Find papers on arXiv, Semantic Scholar, OpenAlex, Crossref, PubMed, \
                  bioRxiv, medRxiv and Europe PMC at once, each once, best first. add_article keeps \
                  those you name",
-            annotations: Annotations {
+            Annotations {
                 open_world: true,
                 ..Annotations::READS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     fn takes_long(&self) -> bool {
@@ -107,13 +105,17 @@ impl Tool for SearchPapers {
             .checked_content("query", &input.query)?
             .trim()
             .to_owned();
+        if !words.chars().any(char::is_alphanumeric) {
+            let issue = Issue::new("query", "must hold a word");
+            return Err(ToolError::Invalid(vec![issue]));
+        }
         if let (Some(from), Some(to)) = (input.date_from, input.date_to)
             && compared(from, to) == Ordering::Greater
         {
             let issue = Issue::new("date_to", "must not be before date_from");
             return Err(ToolError::Invalid(vec![issue]));
         }
-        let sources = chosen(&self.0, &input.sources)?;
+        let sources = chosen(self.0.sources(), &input.sources)?;
         let query = PaperQuery {
             words,
             phrases: Vec::new(),
@@ -121,7 +123,7 @@ impl Tool for SearchPapers {
             venue: input.venue,
             categories: input.categories,
             from: input.date_from,
-            to: input.date_to,
+            to: input.date_to.or_else(|| end_of(input.sort_by, call.now())),
             limit: input.max_results,
             order: input.sort_by,
         };
@@ -135,15 +137,11 @@ impl Tool for SearchPapers {
             papers.push(shown(call, paper).await?);
         }
         let said = said(&papers, &found.reports);
-        Ok(Outcome {
-            output: Output {
-                said,
-                papers,
-                sources: found.reports,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output {
+            said,
+            papers,
+            sources: found.reports,
+        }))
     }
 }
 
@@ -225,7 +223,7 @@ pub(crate) fn line(article: &Article) -> String {
             1 => "cited once".to_owned(),
             it => format!("cited {it} times"),
         }),
-        identifier(article),
+        identifier(article).as_deref().map(plain),
         (article.retracted == Some(true)).then(|| "**RETRACTED**".to_owned()),
     ];
     for part in parts.into_iter().flatten() {

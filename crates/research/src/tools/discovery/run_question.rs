@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::{About, Annotations, Call, LEG, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{default_user, look_at_questions::told};
 use crate::{
     Lab,
     discover::{Match, NOT_RUN, Question, Questions, RunRecord, Wish, run, search::SourceReport},
-    tools::shown::plain,
+    tools::shown::{about, plain},
 };
 
 /// `run_discovery_for_question`.
@@ -76,16 +76,17 @@ impl Tool for RunDiscoveryForQuestion {
 
     fn about(&self) -> About {
         About {
-            name: "run_discovery_for_question",
-            title: "Run discovery for question",
-            description: "Run a saved question now: ask its sources, score what is new, keep what \
-                 fits",
-            annotations: Annotations {
-                open_world: true,
-                ..Annotations::ADDS
-            },
             thinks: true,
-            limits: Limits::default(),
+            ..about(
+                "run_discovery_for_question",
+                "Run discovery for question",
+                "Run a saved question now: ask its sources, score what is new, keep what \
+                 fits",
+                Annotations {
+                    open_world: true,
+                    ..Annotations::ADDS
+                },
+            )
         }
     }
 
@@ -151,7 +152,9 @@ fn may_run(question: &Question, now: Timestamp) -> Result<(), ToolError> {
         .last_run
         .as_ref()
         .and_then(|it| Timestamp::parse(&it.at));
-    if last.is_some_and(|at| now.as_micros() - at.as_micros() < JUST_NOW_MICROS) {
+    // A run in the time to come was by a clock that was wrong.
+    let ago = last.map(|at| now.as_micros().saturating_sub(at.as_micros()));
+    if ago.is_some_and(|ago| (0..JUST_NOW_MICROS).contains(&ago)) {
         return Err(told(format!(
             "the question {:?} ran less than ten minutes ago",
             question.name

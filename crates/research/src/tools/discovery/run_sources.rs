@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, LEG, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     Lab,
     discover::{Questions, RunRecord, SOURCE_USER, Wish, run},
+    tools::shown::about,
 };
 
 /// `run_discovery`.
@@ -66,15 +67,16 @@ impl Tool for RunDiscovery {
 
     fn about(&self) -> About {
         About {
-            name: "run_discovery",
-            title: "Run discovery",
-            description: "Run one saved source now, or all that are active",
-            annotations: Annotations {
-                open_world: true,
-                ..Annotations::ADDS
-            },
             thinks: true,
-            limits: Limits::default(),
+            ..about(
+                "run_discovery",
+                "Run discovery",
+                "Run one saved source now, or all that are active",
+                Annotations {
+                    open_world: true,
+                    ..Annotations::ADDS
+                },
+            )
         }
     }
 

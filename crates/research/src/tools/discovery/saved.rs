@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change_question::removal;
-use crate::discover::{Question, Questions, RunRecord, SOURCE_USER};
+use crate::{
+    discover::{Question, Questions, RunRecord, SOURCE_USER},
+    tools::shown::{about, only_read, reads},
+};
 
 /// A saved source, as it is shown.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -77,14 +80,11 @@ impl Tool for ListDiscoverySources {
     type Output = SavedOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "list_discovery_sources",
-            title: "List discovery sources",
-            description: "Saved sources with their schedules",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "list_discovery_sources",
+            "List discovery sources",
+            "Saved sources with their schedules",
+        )
     }
 
     async fn run(&self, _: Nothing, call: &Call) -> Result<Outcome<SavedOutput>, ToolError> {
@@ -96,15 +96,7 @@ impl Tool for ListDiscoverySources {
             }
             _ => sources.iter().map(Saved::said).collect(),
         };
-        Ok(read(SavedOutput { said, sources }))
-    }
-}
-
-fn read<T>(output: T) -> Outcome<T> {
-    Outcome {
-        output,
-        changes: Vec::new(),
-        session: None,
+        Ok(only_read(SavedOutput { said, sources }))
     }
 }
 
@@ -123,20 +115,17 @@ impl Tool for GetDiscoverySource {
     type Output = SavedOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "get_discovery_source",
-            title: "Get discovery source",
-            description: "A saved source",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
-        }
+        reads(
+            "get_discovery_source",
+            "Get discovery source",
+            "A saved source",
+        )
     }
 
     async fn run(&self, input: Named, call: &Call) -> Result<Outcome<SavedOutput>, ToolError> {
         let version = Questions(call.store()).source(&input.source_name).await?;
         let saved = Saved::of(&version.question);
-        Ok(read(SavedOutput {
+        Ok(only_read(SavedOutput {
             said: saved.said(),
             sources: vec![saved],
         }))
@@ -151,17 +140,15 @@ impl Tool for DeleteDiscoverySource {
     type Output = DeletedOutput;
 
     fn about(&self) -> About {
-        About {
-            name: "delete_discovery_source",
-            title: "Delete discovery source",
-            description: "Delete a saved source; papers it found stay",
-            annotations: Annotations {
+        about(
+            "delete_discovery_source",
+            "Delete discovery source",
+            "Delete a saved source; papers it found stay",
+            Annotations {
                 destructive: true,
                 ..Annotations::ADDS
             },
-            thinks: false,
-            limits: Limits::default(),
-        }
+        )
     }
 
     async fn run(&self, input: Named, call: &Call) -> Result<Outcome<DeletedOutput>, ToolError> {

@@ -4,12 +4,15 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_core::Change;
-use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::{collection::said_of_job, shown::about};
+use super::super::{
+    job_said::{said_of_job, so_far},
+    shown::about,
+};
 use crate::{
     Lab,
     collect::{
@@ -24,6 +27,9 @@ const NAME: &str = "batch_process_pdfs";
 
 /// So many files of a folder are looked at.
 const MOST_FILES: usize = 20_000;
+
+/// So many files may take the places of those that came to nothing.
+const MOST_SPARE: usize = 200;
 
 /// `batch_process_pdfs`.
 pub(crate) struct BatchProcessPdfs(pub(crate) Arc<Lab>);
@@ -56,7 +62,7 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     results: Vec<JobLine>,
-    /// Files of the folder that were left for another call
+    /// Files of the folder that were not read yet and are left for another call
     left: usize,
     #[serde(skip)]
     #[schemars(skip)]
@@ -88,6 +94,10 @@ impl Tool for BatchProcessPdfs {
         output.next.clone()
     }
 
+    fn so_far(&self, output: &Output) -> Option<String> {
+        Some(so_far(&output.results))
+    }
+
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let mut job = match input.leg {
             Some(job) => job,
@@ -96,25 +106,14 @@ impl Tool for BatchProcessPdfs {
         let mut changes = Vec::new();
         if let Some((path, share)) = job.take() {
             share.tell(call, 0.0, &file_name(&path));
-            let processed = self.process(&path, input.skip_existing, share, call).await;
-            let line = match processed {
-                Ok((line, more)) => {
-                    changes = more;
-                    line
-                }
-                Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => return Err(error),
-                Err(error) => JobLine::failed(file_name(&path), &error),
-            };
-            job.done.push(line);
+            let came = self.process(&path, input.skip_existing, share, call).await;
+            changes = job.note(file_name(&path), came)?;
         }
-        let next = (!job.todo.is_empty()).then(|| {
-            json!({
-                "directory_path": input.directory_path,
-                "max_files": input.max_files,
-                "skip_existing": input.skip_existing,
-                LEG: job,
-            })
-        });
+        let next = job.next(json!({
+            "directory_path": input.directory_path,
+            "max_files": input.max_files,
+            "skip_existing": input.skip_existing,
+        }));
         let said = said(&job);
         Ok(Outcome {
             output: Output {
@@ -131,33 +130,46 @@ impl Tool for BatchProcessPdfs {
 
 impl BatchProcessPdfs {
     /// The files to read: those that were not read before come first, so that whoever calls again
-    /// gets to all of them.
+    /// gets to all of them. Nobody remembers those that can't be read, nor copies, so others take
+    /// their places.
     async fn job(&self, input: &Input, call: &Call) -> Result<Job, ToolError> {
         let folder = &input.directory_path;
         let folder = readable_folder(self.0.options(), "directory_path", folder).await?;
         let files = files_below(folder, MOST_FILES).await?;
-        let all = files.len();
+        let mut not_looked_at = files.len();
         let (mut new, mut read) = (Vec::new(), Vec::new());
         for path in files {
             let path = path.to_string_lossy().into_owned();
-            if new.len() >= input.max_files {
+            if new.len() >= input.max_files + MOST_SPARE {
                 break;
             }
-            let is_read =
-                input.skip_existing && Library(call.store()).by_key("path", &path).await?.is_some();
-            if is_read {
+            not_looked_at -= 1;
+            if input.skip_existing && self.is_read(&path, call).await? {
                 read.push(path);
             } else {
                 new.push(path);
             }
         }
-        new.extend(read);
-        new.truncate(input.max_files);
-        let left = all - new.len();
+        let spare = new.split_off(input.max_files.min(new.len()));
+        if spare.is_empty() {
+            new.extend(read);
+            new.truncate(input.max_files);
+        }
         Ok(Job {
-            left,
+            left: not_looked_at + spare.len(),
+            spare,
             ..Job::on(new)
         })
+    }
+
+    /// Whether the file was read before, and was of the same length.
+    async fn is_read(&self, path: &str, call: &Call) -> Result<bool, ToolError> {
+        let known = Library(call.store()).by_key("path", path).await?;
+        let Some(file) = known.and_then(|it| it.kept.file) else {
+            return Ok(false);
+        };
+        let now = tokio::fs::metadata(path).await;
+        Ok(now.is_ok_and(|it| it.len() == file.bytes))
     }
 
     async fn process(

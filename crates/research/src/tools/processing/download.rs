@@ -17,9 +17,9 @@ use crate::{
         Library,
         files::{papers_folder, sha256_of_bytes},
         job::Share,
-        obtain::{Here, Obtaining, What},
+        obtain::{Here, Obtaining, What, place_for},
     },
-    locate::{file_name_for, safe_file_name},
+    locate::safe_file_name,
     sources::PaperId,
 };
 
@@ -109,7 +109,10 @@ impl Tool for DownloadPdf {
         } else {
             let (article, _, told) = paper(&self.0, call, &input.source).await?;
             notes = told;
-            let to = folder.join(given.unwrap_or_else(|| file_name_for(&article)));
+            let to = match given {
+                Some(name) => folder.join(name),
+                None => place_for(Library(call.store()), &folder, &article).await?,
+            };
             obtaining.fetch(What::Paper(&article), to).await?
         };
         notes.extend(here.notes.iter().cloned());

@@ -17,11 +17,12 @@ use super::{
 use crate::{
     Lab,
     collect::{
+        Library,
         files::papers_folder,
         job::Share,
-        obtain::{Obtaining, What},
+        obtain::{Obtaining, What, place_for},
     },
-    locate::{Asked, file_name_for},
+    locate::Asked,
     sources::PdfPlace,
 };
 
@@ -98,7 +99,7 @@ impl Tool for LocatePdf {
                 time: Duration::from_mins(2),
                 share: Share::WHOLE.part(0.5, 1.0),
             };
-            let to = folder.join(file_name_for(&article));
+            let to = place_for(Library(call.store()), &folder, &article).await?;
             match obtaining.fetch(What::Paper(&article), to).await {
                 Ok(here) => downloaded = Some(fetched(&here)),
                 Err(error @ ToolError::Cancelled) => return Err(error),

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::super::shown::{count, only_read, plain, reads};
 use crate::{
     Lab,
+    blocking::blocking,
     collect::{
         Text,
         fence::{DATA_NOT_ORDERS, fenced},
         files::{readable_file, sha256_of},
-        ingest::unreadable,
         sections::sections,
     },
 };
@@ -88,8 +88,7 @@ impl Tool for ExtractPdfMetadata {
         let file = readable_file(self.0.options(), "pdf_path", &input.pdf_path).await?;
         let sha256 = sha256_of(&file).await?;
         call.progress(0.3, Some(1.0), "reading the file");
-        let document = self.0.workshop().extract(&file.path, None).await;
-        let document = document.map_err(|error| unreadable(&error))?;
+        let document = self.0.read(&file).await?;
         let meta = document.meta.clone();
         let warnings = document
             .warnings
@@ -98,9 +97,14 @@ impl Tool for ExtractPdfMetadata {
             .map(|it| it.message.clone());
         let warnings = warnings.collect();
         let text = Text::of(document);
+        let (text, sections) = blocking(move || {
+            let sections = sections(&text);
+            (text, sections)
+        })
+        .await?;
         let preview = text.pages.iter().find(|it| !it.trim().is_empty());
-        let headings = sections(&text).into_iter().take(MOST_HEADINGS);
-        let headings = headings.map(|it| format!("{} {} (p. {})", it.number, it.title, it.page));
+        let headings = sections.into_iter().take(MOST_HEADINGS);
+        let headings = headings.map(|it| format!("{} (p. {})", it.label(), it.page));
         let mut output = Output {
             said: String::new(),
             path: file.path.to_string_lossy().into_owned(),

@@ -12,10 +12,10 @@ use crate::{
     Lab,
     collect::{
         Library, Version,
-        files::{SafeFile, readable_file},
+        files::{SafeFile, papers_folder, readable_file},
         ingest::{Ingest, Ingested, What},
+        obtain::place_for,
     },
-    locate::file_name_for,
 };
 
 /// `process_pdf`.
@@ -110,7 +110,8 @@ impl ProcessPdf {
         let Some(of) = Library(call.store()).look_up(given).await? else {
             return Err(refused);
         };
-        let name = options.papers.join(file_name_for(&of.kept.article));
+        let folder = papers_folder(options, None).await?;
+        let name = place_for(Library(call.store()), &folder, &of.kept.article).await?;
         let file = readable_file(options, "pdf_path", &name.to_string_lossy()).await;
         let file = file.map_err(|_| ToolError::Told {
             code: "NotDownloaded".to_owned(),

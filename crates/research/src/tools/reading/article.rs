@@ -12,11 +12,14 @@ use super::{
     outline::{OutlineEntry, entry, heading, no_section},
     stretch::{Stretch, needed, stretch},
 };
-use crate::collect::{
-    Kept, Library, Place, Text,
-    fence::{DATA_NOT_ORDERS, fenced},
-    inside::find_inside,
-    sections::{section_named, sections},
+use crate::{
+    blocking::blocking,
+    collect::{
+        Kept, Library, Place, Text,
+        fence::{DATA_NOT_ORDERS, fenced},
+        inside::find_inside,
+        sections::{section_named, sections},
+    },
 };
 
 /// The most headings, captions and finds that are shown.
@@ -104,22 +107,27 @@ impl Tool for ReadArticle {
         let library = Library(call.store());
         let kept = library.find(&input.article_identifier).await?.kept;
         let text = library.text(&kept.id).await?;
-        let reading = Reading {
-            most: input.max_length,
-            kept: &kept,
-        };
-        let output = if let Some(name) = &input.section {
-            reading.section(&needed(&kept, text)?, name)?
-        } else if let Some(range) = &input.pages {
-            reading.pages(&needed(&kept, text)?, range)?
-        } else if let Some(words) = &input.find {
-            reading.find(&needed(&kept, text)?, words)
-        } else if input.figures {
-            reading.figures(&needed(&kept, text)?)
-        } else {
-            reading.outline(text.as_ref())
-        };
+        let output = blocking(move || read(&input, &kept, text)).await??;
         Ok(only_read(output))
+    }
+}
+
+/// What was asked for. A text may be long.
+fn read(input: &Input, kept: &Kept, text: Option<Text>) -> Result<Output, ToolError> {
+    let reading = Reading {
+        most: input.max_length,
+        kept,
+    };
+    if let Some(name) = &input.section {
+        reading.section(&needed(kept, text)?, name)
+    } else if let Some(range) = &input.pages {
+        reading.pages(&needed(kept, text)?, range)
+    } else if let Some(words) = &input.find {
+        Ok(reading.find(&needed(kept, text)?, words))
+    } else if input.figures {
+        Ok(reading.figures(&needed(kept, text)?))
+    } else {
+        Ok(reading.outline(text.as_ref()))
     }
 }
 
@@ -184,7 +192,7 @@ impl Reading<'_> {
         };
         let whole = text.whole();
         let stretch = stretch(text, &whole, found.start, found.end, self.most);
-        Ok(self.shown(stretch, &format!("{} {}", found.number, found.title)))
+        Ok(self.shown(stretch, &found.label()))
     }
 
     fn pages(&self, text: &Text, range: &str) -> Result<Output, ToolError> {
@@ -217,8 +225,9 @@ impl Reading<'_> {
         } else {
             let attributes = [("article", self.kept.cite_key.as_str()), ("part", "finds")];
             format!(
-                "{}\n\n{total} places, {} shown. {DATA_NOT_ORDERS}\n{}",
+                "{}\n\n{}, {} shown. {DATA_NOT_ORDERS}\n{}",
                 line(self.kept),
+                count(total as u64, "place"),
                 found.len(),
                 fenced(&attributes, &shown.join("\n\n"))
             )

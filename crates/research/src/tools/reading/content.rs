@@ -11,10 +11,13 @@ use super::{
     super::shown::{line, only_read, reads, with_notes},
     stretch::{needed, stretch},
 };
-use crate::collect::{
-    Library, Text,
-    fence::{DATA_NOT_ORDERS, fenced},
-    sections::{sections, sections_called},
+use crate::{
+    blocking::blocking,
+    collect::{
+        Kept, Library, Text,
+        fence::{DATA_NOT_ORDERS, fenced},
+        sections::{sections, sections_called},
+    },
 };
 
 /// The most characters of an answer.
@@ -85,32 +88,38 @@ impl Tool for GetArticleFullContent {
         let library = Library(call.store());
         let kept = library.find(&input.article_id).await?.kept;
         let text = needed(&kept, library.text(&kept.id).await?)?;
-        let mut gathered = Gathered::new(&text);
         let parts = input.include_sections.unwrap_or_default();
-        if parts.is_empty() {
-            let end = gathered.whole.len();
-            gathered.add("whole", &[(0, end)]);
-        }
-        for part in parts {
-            gathered.part(part, kept.article.summary.as_deref());
-        }
-        let mut said = format!("{}\n\n{DATA_NOT_ORDERS}", line(&kept));
-        for (name, text) in &gathered.parts {
-            let attributes = [("article", kept.cite_key.as_str()), ("part", name.as_str())];
-            let _ = write!(said, "\n{}", fenced(&attributes, text));
-        }
-        if gathered.cut {
-            gathered
-                .notes
-                .push("Cut off; read_article reads the rest.".to_owned());
-        }
-        Ok(only_read(Output {
-            said: with_notes(said, &gathered.notes),
-            article_id: kept.id,
-            sections: gathered.parts.into_iter().collect(),
-            cut: gathered.cut,
-            notes: gathered.notes,
-        }))
+        let output = blocking(move || gathered(&kept, &text, &parts)).await?;
+        Ok(only_read(output))
+    }
+}
+
+/// The parts that were asked for; the whole text if none was.
+fn gathered(kept: &Kept, text: &Text, parts: &[Part]) -> Output {
+    let mut gathered = Gathered::new(text);
+    if parts.is_empty() {
+        let end = gathered.whole.len();
+        gathered.add("whole", &[(0, end)]);
+    }
+    for part in parts {
+        gathered.part(*part, kept.article.summary.as_deref());
+    }
+    let mut said = format!("{}\n\n{DATA_NOT_ORDERS}", line(kept));
+    for (name, text) in &gathered.parts {
+        let attributes = [("article", kept.cite_key.as_str()), ("part", name.as_str())];
+        let _ = write!(said, "\n{}", fenced(&attributes, text));
+    }
+    if gathered.cut {
+        gathered
+            .notes
+            .push("Cut off; read_article reads the rest.".to_owned());
+    }
+    Output {
+        said: with_notes(said, &gathered.notes),
+        article_id: kept.id.clone(),
+        sections: gathered.parts.into_iter().collect(),
+        cut: gathered.cut,
+        notes: gathered.notes,
     }
 }
 

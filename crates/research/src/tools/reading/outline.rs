@@ -21,9 +21,8 @@ pub(super) struct OutlineEntry {
 
 /// A heading on one line.
 pub(super) fn heading(section: &SectionAt) -> String {
-    let title = harmless(&plain(&section.title));
-    let whole = format!("{} {title} (p. {})", section.number, section.page);
-    whole.trim_start().to_owned()
+    let label = harmless(&plain(&section.label()));
+    format!("{label} (p. {})", section.page)
 }
 
 /// A heading as data.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{
     Lab,
     collect::{
         groups::{self, CustomIndex, Named as _, checked_name},
-        kind_named,
+        kind_named, title_key,
     },
 };
 
@@ -70,6 +70,10 @@ impl Tool for CreateCustomIndex {
                 format!("there is an index called {name:?}"),
                 "Choose another name, or delete it with delete_custom_index.",
             ));
+        }
+        if title_key(&input.topic_filter).is_empty() {
+            let issue = Issue::new("topic_filter", "needs at least one word to look for");
+            return Err(ToolError::Invalid(vec![issue]));
         }
         let mut kinds = Vec::new();
         for kind in input.document_types.iter().flatten() {

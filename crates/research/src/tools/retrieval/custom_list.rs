@@ -58,7 +58,8 @@ impl Tool for ListCustomIndexes {
         let mut indexes = Vec::new();
         for (at, custom) in all.into_iter().enumerate() {
             let articles = if at < MOST_COUNTED {
-                Some(self.0.members(&custom).await?.len())
+                // An index that can't be asked now is there nevertheless.
+                self.0.members(&custom).await.ok().map(|it| it.len())
             } else {
                 None
             };
@@ -73,6 +74,7 @@ impl Tool for ListCustomIndexes {
         }
         let mut said = match indexes.len() {
             0 => "There is no custom index; create_custom_index makes one.".to_owned(),
+            1 => "1 custom index:\n".to_owned(),
             many => format!("{many} custom indexes:\n"),
         };
         for it in &indexes {

@@ -66,13 +66,14 @@ impl Tool for DeleteKnowledgeCollection {
         let filter = ItemFilter::with(ARTICLE, "collection", &collection.name);
         let left = call.store().count_items(&filter).await?;
         let found = library.list(&filter, Page::first(AT_ONCE)).await?;
-        let more = left > found.len() as u64;
+        // What can't be read can't be let go either: nobody should wait for it.
+        let more = left > found.len() as u64 && !found.is_empty();
         call.progress(0.0, None, &format!("{} left", count(left, "article")));
         let mut changes: Vec<Change> = Vec::new();
         for mut version in found {
             version.kept.collections.retain(|it| *it != collection.name);
             if input.delete_documents && version.kept.collections.is_empty() {
-                changes.extend(library.removal(&version.kept, call.now()).await?);
+                changes.extend(library.removal(&version, call.now()).await?);
             } else {
                 changes.push(version.put(call.now()));
             }

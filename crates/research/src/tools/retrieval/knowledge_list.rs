@@ -61,7 +61,7 @@ impl Tool for ListKnowledgeCollections {
         }
         let mut said = match collections.len() {
             0 => "There is no collection; create_knowledge_collection makes one.".to_owned(),
-            many => format!("{many} collections:\n"),
+            many => format!("{}:\n", count(many as u64, "collection")),
         };
         for it in &collections {
             let what = it

@@ -27,6 +27,15 @@ const NEAR: &[&str] = &[
     "intranet",
 ];
 
+/// Who names an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// We, or an origin that the settings trust.
+    Settings,
+    /// An answer from anywhere else.
+    Net,
+}
+
 /// The rules.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
@@ -57,6 +66,12 @@ impl Guard {
 
     /// Refuses what may not be asked.
     pub(super) fn check(&self, url: &Url) -> Result<(), WebError> {
+        self.check_for(url, Asker::Settings)
+    }
+
+    /// Refuses what may not be asked. Where someone out on the net sends us, the trust of the
+    /// settings does not reach.
+    pub(super) fn check_for(&self, url: &Url, asked_by: Asker) -> Result<(), WebError> {
         let refused = |reason: &str| {
             Err(WebError::Forbidden {
                 address: address_of(url),
@@ -72,7 +87,7 @@ impl Guard {
         if url.as_str().len() > LONGEST_URL {
             return refused("it is too long");
         }
-        if self.trusts(url) {
+        if asked_by == Asker::Settings && self.trusts(url) {
             return Ok(());
         }
         if !matches!(url.port_or_known_default(), Some(80 | 443 | 1025..)) {
@@ -236,6 +251,8 @@ mod tests {
         ] {
             assert!(!passes(&guard, other), "{other}");
         }
+        let url = Url::parse("http://127.0.0.1:8080/x").unwrap();
+        assert!(guard.check_for(&url, Asker::Net).is_err());
         for wrong in ["", "127.0.0.1:80", "ftp://example.org", "all"] {
             assert!(Guard::new(&[wrong.to_owned()]).is_err(), "{wrong}");
         }

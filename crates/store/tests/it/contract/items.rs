@@ -147,6 +147,18 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
         text: "sleep".to_owned(),
     };
     assert_eq!(ids(store, &by_year(vec![holds], true)).await, ["b"]);
+    let holds_in = |names: &[&str]| KeyMatch::HoldsIn {
+        names: names.iter().map(|&it| it.to_owned()).collect(),
+        text: "sleep".to_owned(),
+    };
+    for (names, found) in [
+        (vec!["tag", "title"], vec!["b"]),
+        (vec!["tag"], vec![]),
+        (vec![], vec![]),
+    ] {
+        let filter = by_year(vec![holds_in(&names)], true);
+        assert_eq!(ids(store, &filter).await, found, "{names:?}");
+    }
     assert_eq!(
         ids(store, &by_year(vec![any(&[])], true)).await,
         Vec::<String>::new()

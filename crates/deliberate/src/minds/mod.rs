@@ -2,15 +2,17 @@
 //! address; else a model server found on this machine; else the client's own model; else the
 //! client, between calls.
 
+mod tuned;
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use deliberate_thinker::{
-    Anthropic, AnthropicSettings, Ask, Found, HttpSettings, Langbase, LangbaseSettings, Listening,
-    OpenAi, OpenAiSettings, Prices, Probe, Reply, ThinkError, Thinker, Vendor, find_local,
-    find_vendor, is_on_this_machine, vendors,
+    Anthropic, AnthropicSettings, Found, HttpSettings, Langbase, LangbaseSettings, OpenAi,
+    OpenAiSettings, Prices, Probe, ThinkError, Thinker, Vendor, find_local, find_vendor,
+    is_on_this_machine, vendors,
 };
 use deliberate_toolkit::Minds;
 use futures::future::BoxFuture;
@@ -18,6 +20,7 @@ use secrecy::SecretString;
 use tokio::sync::Mutex;
 
 use crate::config::{Loaded, Settings};
+use tuned::Tuned;
 
 /// Ports on this machine answer at once or not at all.
 const PROBE_TIME: Duration = Duration::from_millis(400);
@@ -350,57 +353,6 @@ fn prices(settings: &Settings) -> Option<Prices> {
 )]
 fn temperature(settings: &Settings) -> Option<f32> {
     settings.temperature.map(|temperature| temperature as f32)
-}
-
-/// A thinker whose asks are tuned by the settings.
-struct Tuned {
-    thinker: Arc<dyn Thinker>,
-    temperature: Option<f32>,
-    max_tokens: Option<u32>,
-}
-
-impl Tuned {
-    fn tuned(&self, ask: &Ask) -> Ask {
-        Ask {
-            temperature: self.temperature.unwrap_or(ask.temperature),
-            max_tokens: self.max_tokens.unwrap_or(ask.max_tokens),
-            ..ask.clone()
-        }
-    }
-}
-
-impl Thinker for Tuned {
-    fn name(&self) -> &str {
-        self.thinker.name()
-    }
-
-    fn think<'a>(
-        &'a self,
-        ask: &'a Ask,
-        deadline: tokio::time::Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(async move { self.thinker.think(&self.tuned(ask), deadline).await })
-    }
-
-    fn think_streaming<'a>(
-        &'a self,
-        ask: &'a Ask,
-        deadline: tokio::time::Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(async move {
-            let tuned = self.tuned(ask);
-            self.thinker.think_streaming(&tuned, deadline, on).await
-        })
-    }
-
-    fn calls_functions(&self) -> bool {
-        self.thinker.calls_functions()
-    }
-
-    fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
-        self.thinker.check(deadline)
-    }
 }
 
 #[cfg(test)]

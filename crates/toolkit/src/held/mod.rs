@@ -6,32 +6,29 @@
 //! Whoever runs it says so again and again; if that ends, the call is run again from its start by
 //! the next who asks for it, or told as lost if its work was outside.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod calls;
+mod hold;
+
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
-use tokio::{
-    sync::{Mutex as AsyncMutex, watch},
-    time::Instant,
-};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use calls::{Doing, HeldCalls, Presence};
+pub(crate) use hold::{Hold, Kept, Stage, Work};
+
 use crate::{Answer, Caller, Far, RESUME, Registry, ToolError};
+use calls::Held;
 
 /// How long it is believed that a call runs, after someone said so.
 const BELIEVED: Duration = Duration::from_secs(20);
 
 /// How often that is said.
 const SAID_EVERY: Duration = Duration::from_secs(5);
-
-/// How many calls of one owner may run on without anyone waiting for them.
-const MOST_EACH: usize = 64;
 
 /// How long to wait until a call that could not be handed over may be.
 const NOT_YET: Duration = Duration::from_millis(500);
@@ -70,235 +67,12 @@ impl StillRunning {
     }
 }
 
-/// The calls of this process that run on, or were taken over.
-#[derive(Default)]
-pub(crate) struct HeldCalls(Arc<Mutex<HashMap<SuspensionId, Held>>>);
-
-#[derive(Clone)]
-struct Held {
-    owner: Option<String>,
-    stop: CancellationToken,
-    over: watch::Receiver<()>,
-    doing: Doing,
-}
-
-/// That a call runs here. Dropped when it is over, however it came to an end.
-pub(crate) struct Presence {
-    id: SuspensionId,
-    calls: Arc<Mutex<HashMap<SuspensionId, Held>>>,
-    _tell: watch::Sender<()>,
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.remove(&self.id);
-    }
-}
-
-/// What a call was doing last.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Doing(Arc<Mutex<String>>);
-
-impl Doing {
-    pub(crate) fn say(&self, message: &str) {
-        message.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn said(&self) -> String {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
-
-impl HeldCalls {
-    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<SuspensionId, Held>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn get(&self, id: &SuspensionId) -> Option<Held> {
-        self.map().get(id).cloned()
-    }
-
-    /// What the call of that id was doing last, if it runs here.
-    pub(crate) fn doing(&self, id: &SuspensionId) -> String {
-        self.get(id)
-            .map(|held| held.doing.said())
-            .unwrap_or_default()
-    }
-
-    /// Whether the call of that id runs here.
-    pub(crate) fn has(&self, id: &SuspensionId) -> bool {
-        self.map().contains_key(id)
-    }
-
-    /// Whether an owner may leave one more call to run on.
-    fn has_room_for(&self, owner: Option<&String>) -> bool {
-        let theirs = |held: &&Held| held.owner.as_ref() == owner;
-        self.map().values().filter(theirs).count() < MOST_EACH
-    }
-
-    /// Enters a call; `None` if it is there already.
-    fn enter(
-        &self,
-        id: &SuspensionId,
-        held: impl FnOnce(watch::Receiver<()>) -> Held,
-    ) -> Option<Presence> {
-        let (tell, over) = watch::channel(());
-        match self.map().entry(id.clone()) {
-            Entry::Occupied(_) => return None,
-            Entry::Vacant(place) => place.insert(held(over)),
-        };
-        Some(Presence {
-            id: id.clone(),
-            calls: self.0.clone(),
-            _tell: tell,
-        })
-    }
-
-    /// Stops the call of that id; false if it does not run here.
-    pub(crate) fn stop(&self, id: &SuspensionId) -> bool {
-        self.get(id).map(|held| held.stop.cancel()).is_some()
-    }
-
-    /// Waits until the call of that id may be over.
-    pub(crate) async fn wait_for(&self, id: &SuspensionId) {
-        match self.get(id) {
-            // An error says that it is over.
-            Some(mut held) => drop(held.over.changed().await),
-            // It runs in another process, which does not tell us.
-            None => tokio::time::sleep(NOT_YET).await,
-        }
-    }
-
-    /// Waits until none is left.
-    async fn wait_for_all(&self) {
-        loop {
-            let Some(mut held) = self.map().values().next().cloned() else {
-                return;
-            };
-            drop(held.over.changed().await);
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-/// What is between a call and its caller.
-#[derive(Default)]
-pub(crate) struct Hold {
-    /// Whether its caller may stop waiting.
-    pub(crate) may_be_handed_over: bool,
-    /// Ends the call.
-    stop: CancellationToken,
-    pub(crate) stage: Arc<AsyncMutex<Stage>>,
-    pub(crate) doing: Doing,
-}
-
-/// Where a call is kept.
-#[derive(Debug, Clone)]
-pub(crate) struct Kept {
-    pub(crate) id: SuspensionId,
-    pub(crate) begun: Timestamp,
-    /// The replies it had and the asks it waited for, if it waited.
-    pub(crate) waited_for: Option<(Value, Value)>,
-}
-
-impl Kept {
-    pub(crate) fn of(suspension: &Suspension) -> Self {
-        Self {
-            id: suspension.id.clone(),
-            begun: suspension.created_at,
-            waited_for: Some((suspension.journal.clone(), suspension.asks.clone())),
-        }
-    }
-}
-
-/// What is kept of a running call if its caller stops waiting: enough to run it again.
-pub(crate) struct Work {
-    pub(crate) suspended: Option<SuspensionId>,
-    pub(crate) tool: &'static str,
-    pub(crate) arguments: Value,
-    pub(crate) journal: Value,
-    pub(crate) begun: Timestamp,
-    pub(crate) owner: Option<String>,
-}
-
-#[derive(Default)]
-pub(crate) enum Stage {
-    /// Not known yet what is to be run.
-    #[default]
-    Preparing,
-    /// It waits for another call that runs on.
-    WaitsFor(SuspensionId),
-    /// It runs, and can be handed over.
-    Runs(Box<Work>),
-    /// It is kept in the store, and runs on.
-    RunsOn {
-        kept: Kept,
-        until: Timestamp,
-        here: Option<Presence>,
-    },
-    /// It is being finished.
-    Ending {
-        #[expect(dead_code, reason = "there until the call is over")]
-        here: Option<Presence>,
-    },
-}
-
-impl Stage {
-    /// Where the call is kept and until when it is believed to run, if it was handed over.
-    pub(crate) fn kept(&self) -> Option<(Kept, Option<Timestamp>)> {
-        match self {
-            Self::RunsOn { kept, until, .. } => Some((kept.clone(), Some(*until))),
-            _ => None,
-        }
-    }
-}
-
 /// What came of handing a call over.
 enum Handed {
     RunsOn(SuspensionId),
     WaitsFor(SuspensionId),
     NotYet,
     Ending,
-}
-
-impl Hold {
-    /// For a call that ends when `stop` is cancelled.
-    pub(crate) fn new(stop: CancellationToken) -> Self {
-        Self {
-            stop,
-            ..Self::default()
-        }
-    }
-
-    pub(crate) async fn waits_for(&self, id: &SuspensionId) {
-        *self.stage.lock().await = Stage::WaitsFor(id.clone());
-    }
-
-    /// The call runs.
-    pub(crate) async fn runs(&self, work: Work) {
-        let mut stage = self.stage.lock().await;
-        if !matches!(*stage, Stage::RunsOn { .. }) {
-            *stage = Stage::Runs(Box::new(work));
-        }
-    }
-
-    /// The call is about to be finished and can no longer be handed over. Where it is kept, if it
-    /// was.
-    pub(crate) async fn ending(&self) -> Option<Kept> {
-        let mut stage = self.stage.lock().await;
-        let ending = Stage::Ending { here: None };
-        match std::mem::replace(&mut *stage, ending) {
-            Stage::RunsOn { kept, here, .. } => {
-                *stage = Stage::Ending { here };
-                Some(kept)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Registry {

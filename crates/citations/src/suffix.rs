@@ -1,0 +1,33 @@
+//! The generation that some names carry behind the given names: `Martin Luther, Jr.`.
+
+/// What is a generation and no name.
+const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "v"];
+
+/// Given names and the generation behind them, if there is one.
+pub(crate) fn parted(given: &str) -> (&str, Option<&str>) {
+    let Some((names, last)) = given.rsplit_once(',') else {
+        return (given, None);
+    };
+    let last = last.trim();
+    let bare = last.trim_end_matches('.').to_lowercase();
+    let names = names.trim_matches([',', ' ']);
+    if SUFFIXES.contains(&bare.as_str()) && !names.is_empty() {
+        (names, Some(last))
+    } else {
+        (given, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parted;
+
+    #[test]
+    fn only_a_generation_is_parted() {
+        assert_eq!(parted("Martin Luther, Jr."), ("Martin Luther", Some("Jr.")));
+        assert_eq!(parted("John D., III"), ("John D.", Some("III")));
+        assert_eq!(parted("Ana, Maria"), ("Ana, Maria", None));
+        assert_eq!(parted(", Jr."), (", Jr.", None));
+        assert_eq!(parted("Jane"), ("Jane", None));
+    }
+}

@@ -1,0 +1,215 @@
+//! The tags of a web page, one after another, with the text between them. It knows where a tag and
+//! an element end, not what they mean.
+
+/// Elements that never have content.
+const VOID: [&str; 13] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+    "wbr",
+];
+
+/// One tag.
+pub(super) struct Tag {
+    pub(super) name: String,
+    pub(super) closes: bool,
+    pub(super) empty: bool,
+    /// Whether its element says that it is not shown.
+    pub(super) hidden: bool,
+}
+
+/// The tags of a text that have not been met yet.
+#[derive(Clone)]
+pub(super) struct Tags<'t> {
+    rest: &'t str,
+    /// Whether quotes come in pairs. Where they do not, looking for the end of one would lead to
+    /// the end of the text again and again.
+    pairs: bool,
+    /// Whether elements are closed; where one was not, the same would happen.
+    closed: bool,
+}
+
+impl<'t> Tags<'t> {
+    pub(super) const fn new(text: &'t str) -> Self {
+        Self {
+            rest: text,
+            pairs: true,
+            closed: true,
+        }
+    }
+
+    /// What is left when there are no more tags.
+    pub(super) const fn rest(&self) -> &'t str {
+        self.rest
+    }
+
+    /// The text before the next `<`, and the tag there; none if the `<` is only a sign.
+    pub(super) fn next(&mut self) -> Option<(&'t str, Option<Tag>)> {
+        let (before, after) = self.rest.split_once('<')?;
+        let tag = self.tag(after);
+        let length = tag.as_ref().map_or(0, |(_, length)| *length);
+        self.rest = after.get(length..).unwrap_or_default();
+        Some((before, tag.map(|(tag, _)| tag)))
+    }
+
+    /// A tag or comment, and how many bytes it takes up after its `<`.
+    fn tag(&mut self, after: &str) -> Option<(Tag, usize)> {
+        let nothing = |length| {
+            let tag = Tag {
+                name: String::new(),
+                closes: false,
+                empty: true,
+                hidden: false,
+            };
+            Some((tag, length))
+        };
+        if let Some(comment) = after.strip_prefix("!--") {
+            return nothing(comment.find("-->").map_or(after.len(), |end| end + 6));
+        }
+        if after.starts_with(['!', '?']) {
+            return nothing(after.find('>').map_or(after.len(), |end| end + 1));
+        }
+        let (closes, named) = after
+            .strip_prefix('/')
+            .map_or((false, after), |named| (true, named));
+        if !named.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let name: String = named
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':'))
+            .take(40)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
+        let end = self.end_of_tag(after);
+        let inside = after.get(..end).unwrap_or_default();
+        let tag = Tag {
+            empty: inside.ends_with('/') || VOID.contains(&name.as_str()),
+            hidden: !closes && is_hidden(inside),
+            name,
+            closes,
+        };
+        Some((tag, (end + 1).min(after.len())))
+    }
+
+    /// Where a tag's `>` stands; one inside quotes does not count.
+    fn end_of_tag(&mut self, after: &str) -> usize {
+        if self.pairs {
+            let mut quote = None;
+            for (at, byte) in after.bytes().enumerate() {
+                match (quote, byte) {
+                    (None, b'>') => return at,
+                    (None, b'"' | b'\'') => quote = Some(byte),
+                    (Some(open), _) if open == byte => quote = None,
+                    _ => {}
+                }
+            }
+            self.pairs = false;
+        }
+        after.find('>').unwrap_or(after.len())
+    }
+
+    /// Takes all up to the closing tag of that name, whatever it looks like, and the tag.
+    pub(super) fn take_raw(&mut self, name: &str) -> &'t str {
+        let text = self.rest;
+        let mut at = 0;
+        while let Some(found) = text.get(at..).and_then(|rest| rest.find("</")) {
+            let start = at + found;
+            let after = text.get(start + 2..).unwrap_or_default();
+            let same = after
+                .get(..name.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(name));
+            if same {
+                let end = after.find('>').map_or(after.len(), |end| end + 1);
+                self.rest = after.get(end..).unwrap_or_default();
+                return text.get(..start).unwrap_or_default();
+            }
+            at = start + 2;
+        }
+        self.rest = "";
+        text
+    }
+
+    /// Steps over the rest of the element that `opened`, elements of its name inside it included.
+    /// False, and nothing is stepped over, if it is never closed.
+    pub(super) fn pass_over(&mut self, opened: &Tag) -> bool {
+        if !self.closed {
+            return false;
+        }
+        let mut ahead = self.clone();
+        let mut open = 1_usize;
+        while let Some((_, tag)) = ahead.next() {
+            let Some(tag) = tag.filter(|tag| tag.name == opened.name && !tag.empty) else {
+                continue;
+            };
+            if tag.closes {
+                open -= 1;
+            } else {
+                open += 1;
+            }
+            if open == 0 {
+                *self = ahead;
+                return true;
+            }
+        }
+        self.closed = false;
+        false
+    }
+}
+
+/// Whether a tag says that its element is not shown.
+fn is_hidden(inside: &str) -> bool {
+    /// No attribute that hides stands further in.
+    const FAR: usize = 4_096;
+    let near: String = inside
+        .chars()
+        .take(FAR)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    if !(near.contains("hidden") || near.contains("none")) {
+        return false;
+    }
+    let named = outside_quotes(&near);
+    let bare = named.split_whitespace().skip(1).any(|word| {
+        let word = word.trim_end_matches('/');
+        word == "hidden" || word.starts_with("hidden=")
+    });
+    let style: String = near.split_once("style=").map_or_else(String::new, |it| {
+        it.1.chars().filter(|c| !c.is_whitespace()).collect()
+    });
+    bare || style.contains("display:none") || style.contains("visibility:hidden")
+}
+
+fn outside_quotes(text: &str) -> String {
+    let mut quote = None;
+    let mut outside = String::new();
+    for letter in text.chars() {
+        match (quote, letter) {
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, _) => outside.push(letter),
+            (Some(open), _) if open == letter => quote = None,
+            _ => {}
+        }
+    }
+    outside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(tag: &str) -> bool {
+        let mut tags = Tags::new(tag);
+        tags.next()
+            .and_then(|(_, tag)| tag)
+            .is_some_and(|tag| tag.hidden)
+    }
+
+    #[test]
+    fn what_is_hidden_says_so_in_one_of_three_ways() {
+        assert!(hidden("<p hidden>"));
+        assert!(hidden("<div class=a HIDDEN=until-found>"));
+        assert!(hidden("<span style=\"color:red; display : none\">"));
+        assert!(!hidden("<p class=\"overflow-hidden\">"));
+        assert!(!hidden("<p title='none is hidden=here'>"));
+        assert!(!hidden("<a href=none>"));
+    }
+}

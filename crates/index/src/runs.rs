@@ -1,0 +1,218 @@
+//! Runs of letters: the first step from text to words, for every script. Marks stay with their
+//! letters, what can't be seen is left out, and accents go. Knows nothing of languages.
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
+
+/// Words of as many letters are noise: hashes, addresses, tables run together.
+const ENDLESS: usize = 64;
+
+/// Cuts text into runs of letters and digits.
+#[derive(Clone, Default)]
+pub(crate) struct Runs {
+    token: Token,
+}
+
+impl Tokenizer for Runs {
+    type TokenStream<'a> = RunsOf<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> RunsOf<'a> {
+        self.token.reset();
+        RunsOf {
+            rest: text,
+            dense: String::new(),
+            at: 0,
+            before: None,
+            pair: None,
+            token: &mut self.token,
+        }
+    }
+}
+
+/// The runs of one text.
+pub(crate) struct RunsOf<'a> {
+    rest: &'a str,
+    /// A run of writing without spaces, and how far it was handed over.
+    dense: String,
+    at: usize,
+    /// Where the letter before starts.
+    before: Option<usize>,
+    /// Where two neighbours start and end that are to come next.
+    pair: Option<(usize, usize)>,
+    token: &'a mut Token,
+}
+
+/// What a character is to a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A letter or digit of writing with spaces.
+    Letter,
+    /// One of writing without.
+    Dense,
+    /// Belongs to the letter before it.
+    Mark,
+    /// Not there.
+    Unseen,
+    /// Ends a run.
+    Gap,
+}
+
+fn part(it: char) -> Part {
+    if it.is_ascii() {
+        return if it.is_ascii_alphanumeric() {
+            Part::Letter
+        } else {
+            Part::Gap
+        };
+    }
+    match it {
+        // Soft hyphens, joiners, marks of direction, the stroke that draws Arabic words out.
+        '\u{ad}'
+        | '\u{640}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{feff}' => Part::Unseen,
+        _ if is_mark(it) => Part::Mark,
+        _ if is_dense(it) => Part::Dense,
+        _ if it.is_alphanumeric() => Part::Letter,
+        _ => Part::Gap,
+    }
+}
+
+/// What changes the letter before it; in half-width writing two signs of their own do.
+fn is_mark(it: char) -> bool {
+    is_combining_mark(it) || matches!(it, '\u{ff9e}' | '\u{ff9f}')
+}
+
+/// Letters of scripts whose words nothing parts: Thai, Lao, Burmese, Khmer, Chinese, Japanese; and
+/// Korean, whose endings grow on to the words.
+fn is_dense(it: char) -> bool {
+    matches!(
+        u32::from(it),
+        0xE00..=0xEFF
+            | 0x1000..=0x109F
+            | 0x1100..=0x11FF
+            | 0x1780..=0x17FF
+            | 0x2E80..=0x2FDF
+            | 0x3005..=0x3007
+            | 0x3040..=0x31FF
+            | 0x3400..=0x4DBF
+            | 0x4E00..=0x9FFF
+            | 0xA960..=0xA97F
+            | 0xAC00..=0xD7FF
+            | 0xF900..=0xFAFF
+            | 0xFF66..=0xFFDC
+            | 0x2_0000..=0x3_FFFF
+    ) && it.is_alphanumeric()
+}
+
+/// Accents and the points of Hebrew and Arabic, which some write and some leave out.
+fn is_accent(it: char) -> bool {
+    matches!(
+        u32::from(it),
+        0x300..=0x36F
+            | 0x483..=0x487
+            | 0x591..=0x5C7
+            | 0x610..=0x61A
+            | 0x64B..=0x65F
+            | 0x670
+            | 0x1AB0..=0x1AFF
+            | 0x1DC0..=0x1DFF
+            | 0x20D0..=0x20FF
+            | 0xFE20..=0xFE2F
+    )
+}
+
+/// The one form of a run, however it was written. Letters keep their case.
+fn folded(run: &str) -> String {
+    let plain = run
+        .chars()
+        .filter(|it| part(*it) != Part::Unseen)
+        .nfkd()
+        .filter(|it| !is_accent(*it));
+    plain
+        .nfc()
+        .map(|it| if it == 'ς' { 'σ' } else { it })
+        .collect()
+}
+
+impl<'a> RunsOf<'a> {
+    /// The next run, and what it is of.
+    fn next_run(&mut self) -> Option<(&'a str, Part)> {
+        let starts = |it: char| matches!(part(it), Part::Letter | Part::Dense);
+        let rest = self.rest.get(self.rest.find(starts)?..)?;
+        let kind = part(rest.chars().next()?);
+        let ends = |it: char| {
+            let part = part(it);
+            part != kind && !matches!(part, Part::Mark | Part::Unseen)
+        };
+        let (run, rest) = rest.split_at_checked(rest.find(ends).unwrap_or(rest.len()))?;
+        self.rest = rest;
+        Some((run, kind))
+    }
+
+    /// Hands over the next letter of writing without spaces, or it and the one before.
+    fn next_dense(&mut self) -> bool {
+        let (start, end) = if let Some(pair) = self.pair.take() {
+            pair
+        } else {
+            let rest = self.dense.get(self.at..).unwrap_or_default();
+            let mut next = rest.char_indices().skip(1);
+            let next = next.find(|(_, it)| !is_combining_mark(*it));
+            let letter = (self.at, self.at + next.map_or(rest.len(), |(at, _)| at));
+            self.pair = self.before.map(|before| (before, letter.1));
+            (self.at, self.before) = (letter.1, Some(letter.0));
+            letter
+        };
+        if start == end {
+            self.pair = None;
+            return false;
+        }
+        let word = self.dense.get(start..end).unwrap_or_default();
+        hand_over(self.token, word);
+        true
+    }
+}
+
+fn hand_over(token: &mut Token, word: &str) {
+    token.text.clear();
+    token.text.push_str(word);
+    token.position = token.position.wrapping_add(1);
+}
+
+impl TokenStream for RunsOf<'_> {
+    fn advance(&mut self) -> bool {
+        loop {
+            if self.next_dense() {
+                return true;
+            }
+            let Some((run, kind)) = self.next_run() else {
+                return false;
+            };
+            if kind == Part::Dense {
+                self.dense = folded(run);
+                (self.at, self.before, self.pair) = (0, None, None);
+            } else if run.is_ascii() {
+                if run.len() < ENDLESS {
+                    hand_over(self.token, run);
+                    return true;
+                }
+            } else {
+                let word = folded(run);
+                if word.chars().count() < ENDLESS {
+                    hand_over(self.token, &word);
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}

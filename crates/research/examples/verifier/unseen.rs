@@ -1,0 +1,89 @@
+//! Passages with claims and changed claims each written by hand: a set that is never looked into,
+//! so that nothing is made to fit it, and one of free paraphrases that the verifier was tuned on,
+//! of which what goes wrong can be shown.
+
+use super::{Count, FAITHFUL, read};
+use deliberate_research::answer::verify::{Claim, Source, Verdict, Verifier};
+use std::collections::BTreeMap;
+
+/// Fields and words that the lists of words were not made from.
+pub(crate) const UNSEEN: &str = include_str!("unseen.txt");
+
+/// Free paraphrases, to learn from.
+pub(crate) const FREE: &str = include_str!("free.txt");
+
+/// A passage, what it says, and what it does not.
+struct Unseen {
+    source: Source,
+    /// What was changed, or `faithful`, and the claim.
+    claims: Vec<(&'static str, String)>,
+}
+
+/// Kinds of change that are written down.
+const KINDS: &[&str] = &["number", "name", "negation", "direction", "unsaid"];
+
+/// What came of a set.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// How many claims of each kind were flagged.
+    pub(crate) counts: BTreeMap<&'static str, Count>,
+    /// Why faithful ones were.
+    pub(crate) reasons: BTreeMap<String, u32>,
+}
+
+/// Checks each claim of a set against its passage and nine others.
+pub(crate) fn check(written: &str, show: bool) -> Outcome {
+    let all = unseen(written);
+    let sources: Vec<Source> = all.iter().map(|it| it.source.clone()).collect();
+    let mut outcome = Outcome::default();
+    for (at, one) in all.iter().enumerate() {
+        let around = sources.iter().cycle().skip(at).take(10);
+        let around: Vec<Source> = around.cloned().collect();
+        let verifier = Verifier::new(&around);
+        for (kind, text) in &one.claims {
+            let checked = verifier.check(&Claim {
+                text: text.clone(),
+                cited: vec![one.source.id.clone()],
+                quote: None,
+            });
+            let flagged = checked.verdict != Verdict::Supported;
+            let count = outcome.counts.entry(kind).or_default();
+            count.all += 1;
+            count.flagged += u32::from(flagged);
+            if flagged && *kind == FAITHFUL {
+                let reason = checked.problems.first().map(|it| it.kind);
+                let reason = format!("{:?}: {reason:?}", checked.verdict);
+                *outcome.reasons.entry(reason).or_default() += 1;
+            }
+            if show && flagged == (*kind == FAITHFUL) {
+                println!("{kind:9} {text}");
+                println!(
+                    "          {:?} {:.2} {:?}",
+                    checked.verdict, checked.overlap, checked.problems
+                );
+                for it in &checked.evidence {
+                    println!("          {} {}", it.passage, it.quote);
+                }
+            }
+        }
+    }
+    outcome
+}
+
+fn unseen(written: &str) -> Vec<Unseen> {
+    let records = read::written(written);
+    let records = records.into_iter().map(|(record, lines)| {
+        let faithful = record.claims.iter();
+        let faithful = faithful.map(|it| (FAITHFUL, it.text.clone()));
+        let changed = lines.into_iter().filter_map(|line| {
+            let (kind, text) = line.strip_prefix("- ")?.split_once(" | ")?;
+            let kind = KINDS.iter().find(|it| **it == kind)?;
+            Some((*kind, text.to_owned()))
+        });
+        Unseen {
+            source: record.source(),
+            claims: faithful.chain(changed).collect(),
+        }
+    });
+    records.collect()
+}

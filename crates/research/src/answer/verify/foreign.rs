@@ -1,0 +1,68 @@
+//! Texts in languages of which no words are known here: neither which say the same nor which say
+//! the opposite. What supports a claim in one must have all of its words.
+
+use std::collections::HashSet;
+
+use super::{
+    lexicon,
+    tokens::{Kind, Token},
+};
+
+/// Words of grammar of some languages, without those that are English words too.
+const GRAMMAR: &str = "der das und ist war wurde wurden ein eine einen einem mit von zu im den dem auf \
+    für bei nach nicht kein keine le la les des une est dans pour avec sur que qui par du aux ne pas \
+    était el los las una es en con por para del fue fueron il gli che di della nel è da em foi um uma \
+    não het een van op voor werd niet geen och som inte på av med til ikke og w z się nie jest na do";
+
+/// So many of them make a text one of those.
+const FEWEST: usize = 2;
+
+/// Whether a text is in a language of which no words are known.
+pub(super) fn is_foreign(tokens: &[Token]) -> bool {
+    let words: Vec<&str> = tokens
+        .iter()
+        .filter(|it| it.kind == Kind::Word)
+        .map(|it| it.text.as_str())
+        .collect();
+    let other_script = words.iter().filter(|it| it.chars().all(is_of_other_script));
+    if !words.is_empty() && other_script.count() * 2 > words.len() {
+        return true;
+    }
+    let english = words.iter().filter(|it| lexicon::is_light(it)).count();
+    let known =
+        |it: &&&str| !lexicon::is_light(it) && GRAMMAR.split_whitespace().any(|own| own == **it);
+    let foreign: Vec<&&str> = words.iter().filter(known).collect();
+    let distinct: HashSet<&&str> = foreign.iter().copied().collect();
+    distinct.len() >= FEWEST && foreign.len() > english
+}
+
+/// Letters beyond the Latin and the Greek, which stand in English texts too.
+fn is_of_other_script(letter: char) -> bool {
+    letter.is_alphabetic() && letter > '\u{3ff}'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tokens::tokens, *};
+
+    #[test]
+    fn languages_are_told_by_their_words_of_grammar() {
+        for text in [
+            "Das Mittel senkte den Blutdruck in der Studie.",
+            "Le médicament a réduit la tension.",
+            "El fármaco redujo la presión en los pacientes.",
+            "Препарат снизил давление.",
+            "睡眠有益",
+        ] {
+            assert!(is_foreign(&tokens(text)), "{text}");
+        }
+        for text in [
+            "The drug lowered pressure in the trial of van der Berg.",
+            "TNF-α rose and cells die.",
+            "BERT outperforms ELMo.",
+            "E. coli was grown de novo in La Paz.",
+        ] {
+            assert!(!is_foreign(&tokens(text)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Claims that join several things, each of which may stand in a place of its own.
+
+use std::ops::Range;
+
+use super::{Checked, Claim, Verdict, Verifier, claim::Ready, judge::plain};
+
+/// Below this it is looked whether each part of the claim is supported by itself.
+const SURELY: f64 = 0.62;
+
+impl Verifier {
+    /// A claim as a whole, and where that does not settle it, part by part: what it joins may
+    /// stand in different places.
+    pub(super) fn compare_parts(
+        &self,
+        ready: &Ready,
+        claim: &Claim,
+        quoted: &[(usize, Range<usize>)],
+    ) -> Checked {
+        let text = if ready.quotes.is_empty() {
+            &ready.text
+        } else {
+            &ready.unquoted
+        };
+        let whole = self.compare(text, claim, quoted);
+        if whole.verdict == Verdict::Supported && whole.overlap >= SURELY {
+            return whole;
+        }
+        let parts = parts(text);
+        if parts.len() < 2 || !quoted.is_empty() {
+            return whole;
+        }
+        let all: Vec<Checked> = parts
+            .iter()
+            .map(|it| self.compare(it, claim, &[]))
+            .collect();
+        let worst = |wanted: Verdict| all.iter().find(|it| it.verdict == wanted).cloned();
+        let supported = all.iter().all(|it| it.verdict == Verdict::Supported);
+        if supported {
+            let overlap = all.iter().map(|it| it.overlap).fold(1.0, f64::min);
+            return Checked {
+                evidence: all.iter().flat_map(|it| it.evidence.clone()).collect(),
+                disputed: all.iter().flat_map(|it| it.disputed.clone()).collect(),
+                overlap,
+                ..plain(Verdict::Supported)
+            };
+        }
+        if whole.verdict == Verdict::Supported {
+            return worst(Verdict::Contradicted)
+                .or_else(|| worst(Verdict::NotFound))
+                .unwrap_or(whole);
+        }
+        whole
+    }
+}
+
+/// The parts of a claim that say something each.
+fn parts(text: &str) -> Vec<&str> {
+    const JOINTS: [&str; 8] = [
+        ", and ",
+        ", but ",
+        "; ",
+        ", while ",
+        ", whereas ",
+        ", although ",
+        " while ",
+        " whereas ",
+    ];
+    let mut all = vec![text];
+    for joint in JOINTS {
+        all = all.into_iter().flat_map(|it| it.split(joint)).collect();
+    }
+    let long_enough = |it: &&str| it.split_whitespace().count() >= 3;
+    if all.iter().all(long_enough) {
+        all
+    } else {
+        vec![text]
+    }
+}

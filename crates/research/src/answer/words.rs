@@ -1,0 +1,26 @@
+//! Whether a phrase stands in a text as whole words: `Li` is not in `Oliver`.
+
+/// Whether `phrase` has words, and they stand in `text` in a row, in whatever case.
+pub(super) fn holds(text: &str, phrase: &str) -> bool {
+    let wanted = words(phrase);
+    !wanted.is_empty() && words(text).windows(wanted.len()).any(|it| it == wanted)
+}
+
+fn words(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|it: char| !it.is_alphanumeric());
+    let words = words.filter(|it| !it.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_in_a_row() {
+        assert!(holds("Papers by J. van der Berg?", "Van der Berg"));
+        assert!(!holds("Papers by Oliver", "Li"));
+        assert!(!holds("Papers by Oliver", " - "));
+    }
+}

@@ -1,0 +1,60 @@
+//! What the store has that the index has not seen. Every write has a number; the index remembers the
+//! last it has seen.
+
+use std::collections::BTreeSet;
+
+use deliberate_store::{ItemChange, Store};
+use deliberate_toolkit::ToolError;
+
+use super::{ARTICLE, TEXT};
+
+/// How an index stands to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It has seen every write.
+    With,
+    /// There are writes that it has not seen.
+    Behind,
+    /// It has seen a write that the store does not know: the store is another one, or an older copy
+    /// was put in its place. What the index holds is of no use.
+    Ahead,
+}
+
+/// How an index that has seen the writes up to `mark` stands to the store.
+pub(super) async fn step_of(store: &dyn Store, mark: i64) -> Result<Step, ToolError> {
+    let mut seen = mark == 0;
+    for kind in [ARTICLE, TEXT] {
+        // What was written last is there for ever, if only as a mark that it is gone.
+        let last_seen = mark.saturating_sub(1);
+        for change in store.changed_items(kind, last_seen, 2).await? {
+            if change.seq > mark {
+                return Ok(Step::Behind);
+            }
+            seen = true;
+        }
+    }
+    Ok(if seen { Step::With } else { Step::Ahead })
+}
+
+/// The articles that changed next, and the number of the last of those changes; nothing if there
+/// are none.
+pub(super) async fn next_changes(
+    store: &dyn Store,
+    mark: i64,
+    batch: u32,
+) -> Result<Option<(Vec<String>, i64)>, ToolError> {
+    let mut all = Vec::<ItemChange>::new();
+    let mut until = i64::MAX;
+    for kind in [ARTICLE, TEXT] {
+        let changed = store.changed_items(kind, mark, batch).await?;
+        // Behind the last of a full list there may be more that came before the other's.
+        if let Some(last) = changed.last().filter(|_| changed.len() >= batch as usize) {
+            until = until.min(last.seq);
+        }
+        all.extend(changed);
+    }
+    all.retain(|change| change.seq <= until);
+    let last = all.iter().map(|change| change.seq).max();
+    let ids: BTreeSet<String> = all.into_iter().map(|change| change.id).collect();
+    Ok(last.map(|last| (ids.into_iter().collect(), last)))
+}

@@ -1,0 +1,106 @@
+//! Removes what a program that was ended in the middle of its work left behind: files half fetched
+//! or half written. What may still be in use, by this program or another, is left alone.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::web::PART;
+
+/// Nothing is fetched or written for so long without a byte being added.
+const ABANDONED: Duration = Duration::from_hours(6);
+
+/// How deep folders are looked into.
+const DEEPEST: usize = 4;
+
+/// The most files that are looked at.
+const MOST_ENTRIES: usize = 20_000;
+
+/// What the files are called that become others when they are whole.
+const UNFINISHED: &str = ".tmp";
+
+/// How many letters follow at random.
+const RANDOM: usize = 6;
+
+/// Sweeps the folder of papers, and that of what is derived.
+pub(crate) fn sweep(papers: PathBuf, derived: Option<PathBuf>) {
+    tokio::task::spawn_blocking(move || {
+        let mut removed = sweep_below(papers, PART);
+        removed += derived.map_or(0, |it| sweep_below(it, UNFINISHED));
+        if removed > 0 {
+            tracing::info!(removed, "files that were left half done have been removed");
+        }
+    });
+}
+
+fn sweep_below(folder: PathBuf, prefix: &str) -> usize {
+    let (mut looked, mut removed) = (0, 0);
+    let mut folders = vec![(folder, DEEPEST)];
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            looked += 1;
+            if looked > MOST_ENTRIES {
+                return removed;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let path = entry.path();
+            if kind.is_dir() && depth > 0 {
+                folders.push((path, depth - 1));
+            } else if kind.is_file()
+                && is_unfinished(&path, prefix)
+                && is_abandoned(&entry)
+                && fs::remove_file(path).is_ok()
+            {
+                removed += 1;
+            }
+        }
+    }
+    removed
+}
+
+fn is_unfinished(path: &Path, prefix: &str) -> bool {
+    let name = path.file_name().and_then(|it| it.to_str());
+    let rest = name.and_then(|it| it.strip_prefix(prefix));
+    rest.is_some_and(|it| it.len() == RANDOM && it.bytes().all(|it| it.is_ascii_alphanumeric()))
+}
+
+fn is_abandoned(entry: &fs::DirEntry) -> bool {
+    let written = entry.metadata().and_then(|it| it.modified());
+    let age = written.ok().and_then(|it| it.elapsed().ok());
+    age.is_some_and(|it| it > ABANDONED)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_what_was_left_half_done_long_ago_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: Duration| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = fs::File::create(&path).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+            path
+        };
+        let old = ABANDONED * 2;
+        let gone = [make(".part-aB3dE6", old), make("deep/er/.part-000000", old)];
+        let kept = [
+            make(".part-aB3dE7", Duration::ZERO),
+            make(".part-notes.pdf", old),
+            make("paper.part-aB3dE6", old),
+            make(".tmpaB3dE6", old),
+            make("paper.pdf", old),
+        ];
+        assert_eq!(sweep_below(folder.path().to_owned(), PART), 2);
+        assert!(gone.iter().all(|it| !it.exists()));
+        assert!(kept.iter().all(|it| it.exists()));
+    }
+}

@@ -1,0 +1,100 @@
+//! Texts that have no pages of their own are given some, and every place is one of them.
+
+use std::fmt::Write as _;
+
+use deliberate_research::collect::{Library, Place};
+use serde_json::{Value, json};
+
+use crate::collect_kit::{Kit, said};
+
+/// A long text of parts, each with a word of its own.
+fn book() -> String {
+    let mut text = String::from("# Notes on turf\n\n");
+    for part in 1..=60 {
+        let _ = write!(text, "## Part {part}\n\n");
+        let line = format!("Word{part:02} \u{e9} is said of turf and bogs in week {part}. ");
+        let _ = write!(text, "{}\n\n", line.repeat(30));
+    }
+    text
+}
+
+fn place(found: &Value) -> Place {
+    serde_json::from_value(found["place"].clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_long_text_without_pages_is_read_page_by_page() {
+    let kit = Kit::new();
+    let id = kit.ingest("turf.md", book()).await;
+    let text = Library(kit.store.as_ref())
+        .text(&id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(text.pages.len() > 20, "{} pages", text.pages.len());
+    let outline = kit
+        .done("read_article", json!({ "article_identifier": id }))
+        .await;
+    let entries = outline["outline"].as_array().unwrap();
+    let last = entries.last().unwrap();
+    assert_eq!(last["page"].as_u64().unwrap(), text.pages.len() as u64);
+
+    let section = json!({ "article_identifier": id, "section": "Part 37" });
+    let section = kit.done("read_article", section).await;
+    let at = place(&section);
+    assert_eq!(text.at(&at).as_deref(), section["text"].as_str());
+    assert!(at.page > 1 && said(&section).contains("Word37"));
+
+    let found = json!({ "article_identifier": id, "find": "word59 \u{e9}" });
+    let found = kit.done("read_article", found).await;
+    let at = place(&found["found"][0]);
+    assert_eq!(text.at(&at).unwrap(), "Word59 \u{e9}");
+    let page = json!({ "article_identifier": id, "pages": at.page.to_string() });
+    let page = kit.done("read_article", page).await;
+    let whole = text.pages[at.page as usize - 1].as_str();
+    assert_eq!(page["text"].as_str(), Some(whole));
+}
+
+#[tokio::test]
+async fn a_passage_is_found_where_it_stands() {
+    let kit = Kit::new();
+    let id = kit.ingest("turf.md", book()).await;
+    let text = Library(kit.store.as_ref())
+        .text(&id)
+        .await
+        .unwrap()
+        .unwrap();
+    for word in ["Word02", "Word33", "Word60"] {
+        let found = kit.done("search_articles", json!({ "query": word })).await;
+        let at = place(&found["results"][0]);
+        let there = text.at(&at).unwrap();
+        let preview = found["results"][0]["preview"].as_str().unwrap();
+        assert!(there.contains(word), "{word}: {found:#}");
+        let begin: String = preview.chars().take(100).collect();
+        assert!(there.starts_with(&begin), "{word}: {there}");
+    }
+}
+
+#[tokio::test]
+async fn a_book_does_not_hide_the_papers_behind_it() {
+    let kit = Kit::new();
+    kit.ingest("turf.md", book()).await;
+    for name in ["Peat", "Moss", "Heather"] {
+        let note =
+            format!("# {name}\n\nA short note on {name}, which grows where turf and bogs are.");
+        kit.ingest(&format!("{name}.md"), note).await;
+    }
+    let found = kit
+        .done(
+            "search_articles",
+            json!({ "query": "turf and bogs", "limit": 5 }),
+        )
+        .await;
+    let results = found["results"].as_array().unwrap();
+    assert_eq!(results.len(), 4, "{found:#}");
+    let scores: Vec<f64> = results
+        .iter()
+        .map(|it| it["score"].as_f64().unwrap())
+        .collect();
+    assert!(scores.is_sorted_by(|one, other| one >= other), "{scores:?}");
+}
