@@ -1,0 +1,84 @@
+"""Hard questions tell of each of their steps on `/ws/progress`."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from by_hand import Line
+from conftest import PATIENCE_SECONDS, Home
+from paper_world import World
+from research_house import Desk, places, whole_world, world  # noqa: F401
+from test_doors import WEBSOCKET
+from test_research_answers import FRONT, QUESTION, SOURCES, thinker
+
+pytestmark = pytest.mark.anyio
+
+# What each step says of itself as it begins.
+SAYS = {
+    "classify": "reading the question",
+    "expand": "finding other words",
+    "decompose": "taking the question apart",
+    "filters": "reading which papers",
+    "retrieve": "searching with",
+    "grade": "grading",
+    "assess": "weighing",
+    "refine": "picking sentences",
+    "rewrite": "asking in another way",
+    "rerank": "putting passages in order",
+    "generate": "writing the answer",
+    "check": "checking every sentence",
+}
+
+
+class Watch:
+    """What a socket that is open tells."""
+
+    def __init__(self, line: Line) -> None:
+        assert line.head("GET", "/ws/progress", **WEBSOCKET).status == 101
+        self.stream = line.answer.fp
+
+    def next(self) -> dict[str, Any]:
+        """The next message; pings are passed over."""
+        while True:
+            first, second = self.stream.read(2)
+            length = second & 0x7F
+            if length > 125:
+                length = int.from_bytes(self.stream.read(2 if length == 126 else 8), "big")
+            payload = self.stream.read(length)
+            if first & 0x0F == 1:
+                return json.loads(payload)
+            assert first & 0x0F == 9, "it is closed"
+
+    def of_answer(self) -> list[dict[str, Any]]:
+        """All of the first call that comes to an answer."""
+        calls: dict[int, list[dict[str, Any]]] = {}
+        while True:
+            told = self.next()
+            calls.setdefault(told["call"], []).append(told)
+            messages = [it.get("message") for it in calls[told["call"]]]
+            if told["type"] == "ended" and SAYS["check"] in messages:
+                return calls[told["call"]]
+
+
+async def test_each_step_is_told_on_the_websocket(serve_http, home: Home, world: World) -> None:
+    server = serve_http(world.settings(*SOURCES, **places(home)))
+    with Line(server) as line:
+        watch = Watch(line)
+        async with Client(f"{server.url}/mcp", mode="auto", read_timeout_seconds=PATIENCE_SECONDS) as client:
+            ask = Desk(client, home)
+            await ask.take_in("sensing", "moisture")
+            answer = await ask.think("agentic_research_question", thinker(FRONT), question=QUESTION)
+        began, *steps, ended = watch.of_answer()
+    assert began["type"] == "began" and ended["error"] is None
+    assert {step["type"] for step in steps} == {"progress"}
+    nodes = [node["node"] for node in answer["trace"]]
+    assert nodes[0] == "classify" and nodes[-1] == "check"
+    messages = [step["message"] for step in steps]
+    assert len(messages) == len(nodes) + 1 and messages[-1] == "done"
+    for node, message in zip(nodes, messages):
+        assert message.startswith(SAYS[node]), (node, message)
+    done = [step["done"] for step in steps]
+    assert done == sorted(set(done)) and done[-1] == 100
+    assert {step["total"] for step in steps} == {100}
