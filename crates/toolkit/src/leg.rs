@@ -94,7 +94,6 @@ impl Registry {
                 Leg::GoesOn(arguments, so_far) => {
                     now = self.next_leg(&mut run, &call, arguments, so_far);
                     call = call.next_leg(now.limit.deadline);
-                    note_work(&run, &begun, None, hold).await;
                     continue;
                 }
                 Leg::Anothers(id) => {
@@ -105,7 +104,8 @@ impl Registry {
                     };
                 }
                 Leg::Stopped => {
-                    return Err(self.stopped_short(&run, begun, &call, hold).await);
+                    let kept = (hold, now.so_far);
+                    return Err(self.stopped_short(&run, begun, &call, kept).await);
                 }
                 Leg::Overtaken => Ending::overtaken(),
                 Leg::Over(outcome) => {
@@ -233,6 +233,7 @@ impl Registry {
             Some((Kept::of(suspended), suspended.running_until))
         });
         let until = believed_until(self.parts.clock.now());
+        let journal = Journal::of_leg(run.called_with.as_ref().or(Some(&run.arguments)));
         if let Some((kept, seen)) = &kept {
             // First, and refused if someone else goes on with it: a leg takes effect once.
             changes.insert(
@@ -247,9 +248,7 @@ impl Registry {
                 id: kept.id.clone(),
                 tool_name: run.entry.about.name.to_owned(),
                 arguments: next.clone(),
-                journal: json!(Journal::of_leg(
-                    run.called_with.as_ref().or(Some(&run.arguments))
-                )),
+                journal: json!(journal),
                 asks: json!([]),
                 created_at: kept.begun,
                 expires_at: self.suspended_until(self.parts.clock.now()),
@@ -263,6 +262,10 @@ impl Registry {
             (Ok(()), kept) => {
                 if let Some((kept, _)) = kept {
                     self.runs_on(&mut stage, kept, until, begun.principal.owner(), hold);
+                } else if let Stage::Runs(work) = &mut *stage {
+                    // Before anyone can hand it over: what is kept then must not be done again.
+                    work.arguments.clone_from(&next);
+                    work.journal = json!(journal);
                 }
                 if !touched.is_empty() {
                     self.listeners.tell(Event::Touched(&touched));
@@ -320,7 +323,7 @@ impl Registry {
 }
 
 /// Why a call broke off, with what was done before, which is kept. Who took it back asks no more.
-fn with_so_far(error: ToolError, so_far: Option<String>) -> ToolError {
+pub(crate) fn with_so_far(error: ToolError, so_far: Option<String>) -> ToolError {
     let Some(so_far) = so_far.filter(|_| !matches!(error, ToolError::Cancelled)) else {
         return error;
     };

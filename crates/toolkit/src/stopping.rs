@@ -11,7 +11,8 @@ use deliberate_core::Change;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Call, Registry, ToolError, gate::Run, held::Hold, left::cut_off, record::Begun, registry::Entry,
+    Call, Registry, ToolError, gate::Run, held::Hold, left::cut_off, leg::with_so_far,
+    record::Begun, registry::Entry,
 };
 
 /// How often it is looked whether calls are still open.
@@ -45,16 +46,17 @@ impl Registry {
     }
 
     /// Ends a call that ran when the server stopped. If it was handed over it has not failed: it is
-    /// left as one that nobody runs.
+    /// left as one that nobody runs. Else whoever waits is told what was done so far.
     pub(crate) async fn stopped_short(
         &self,
         run: &Run<'_>,
         begun: Begun,
         call: &Call,
-        hold: &Hold,
+        (hold, so_far): (&Hold, Option<String>),
     ) -> ToolError {
-        let error = stopped(run.entry);
         let handed_over = hold.stage.lock().await.kept();
+        let so_far = so_far.filter(|_| handed_over.is_none());
+        let error = with_so_far(stopped(run.entry), so_far);
         let left = handed_over.map(|(kept, seen)| Change::RunOn {
             id: kept.id,
             seen,

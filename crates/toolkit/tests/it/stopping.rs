@@ -89,13 +89,16 @@ async fn who_waits_is_told_and_the_call_is_recorded() {
 }
 
 #[tokio::test]
-async fn what_earlier_legs_kept_is_there() {
+async fn what_earlier_legs_kept_is_there_and_told() {
     let (house, _, climb) = house();
     let (answer, ()) = tokio::join!(house.call("climb", climbing(2)), async {
         climb.has_run(&[1, 2]).await;
         house.registry.stop_calls();
     });
-    assert_eq!(answer.unwrap_err(), ToolError::Stopping);
+    let error = answer.unwrap_err();
+    assert_eq!(error.code(), "Stopping");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.ends_with("kept. It climbed 1 so far."), "{hint}");
     let sessions = house.store.sessions(crate::house::ALL).await.unwrap();
     assert_eq!(sessions.len(), 1);
 }
