@@ -9,7 +9,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use scalar::{fit_boolean, fit_integer, fit_number, fit_string, fit_word};
 
@@ -118,17 +118,24 @@ impl<'s> Fitter<'s> {
 
     fn fit_object(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let mut members = match value {
+            // What belongs into its list was not put there.
+            Value::Object(members) if self.is_item(&members, schema) => {
+                return self.fit(Value::Array(vec![members.into()]), schema, depth);
+            }
             Value::Object(members) => members,
-            Value::Array(mut items) => match (items.len(), lone_list(schema)) {
+            Value::Array(mut items) => match (items.len(), lone(schema, "array")) {
                 // The object was put into a list.
-                (1, _) if items.iter().all(Value::is_object) => {
+                (1, _) if items.iter().all(|it| self.is_object_of(it, schema)) => {
                     return self.fit(items.remove(0), schema, depth);
                 }
                 // The list was not put into its object.
-                (_, Some(name)) => [(name.to_owned(), Value::Array(items))]
-                    .into_iter()
-                    .collect(),
+                (_, Some(name)) => object_of(name, Value::Array(items)),
                 _ => return Value::Array(items),
+            },
+            Value::String(text) => match lone(schema, "string") {
+                // Only its text was said.
+                Some(name) => object_of(name, Value::String(text)),
+                None => return Value::String(text),
             },
             other => return other,
         };
@@ -145,6 +152,26 @@ impl<'s> Fitter<'s> {
             }
         }
         Value::Object(members)
+    }
+
+    /// Whether it is an object that is no item of the list which the schema wants.
+    fn is_object_of(&self, value: &Value, schema: &'s Value) -> bool {
+        value
+            .as_object()
+            .is_some_and(|members| !self.is_item(members, schema))
+    }
+
+    /// Whether members are those of an item of the only list an object of the schema must have, and
+    /// none of the object's own.
+    fn is_item(&self, members: &Map<String, Value>, schema: &'s Value) -> bool {
+        let knows = |schema: &Value| {
+            let known = schema.get("properties").and_then(Value::as_object);
+            known.is_some_and(|known| known.keys().any(|name| members.contains_key(name)))
+        };
+        let item = lone(schema, "array")
+            .and_then(|name| schema.get("properties")?.get(name)?.get("items"))
+            .map(|item| self.resolved(item));
+        item.is_some_and(knows) && !knows(schema)
     }
 
     /// Whether a schema allows `null`, or does not say.
@@ -203,12 +230,16 @@ fn is_required(schema: &Value, name: &str) -> bool {
         .is_some_and(|required| required.iter().any(|required| required == name))
 }
 
-/// The name of the only property that must be there, if it is a list.
-fn lone_list(schema: &Value) -> Option<&str> {
+/// The name of the only property that must be there, if it is of that type.
+fn lone<'s>(schema: &'s Value, wanted: &str) -> Option<&'s str> {
     let required = schema.get("required")?.as_array()?;
     let [Value::String(name)] = required.as_slice() else {
         return None;
     };
     let property = schema.get("properties")?.get(name)?;
-    types(property).contains(&"array").then_some(name)
+    types(property).contains(&wanted).then_some(name)
+}
+
+fn object_of(name: &str, value: Value) -> Map<String, Value> {
+    [(name.to_owned(), value)].into_iter().collect()
 }

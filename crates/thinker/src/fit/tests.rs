@@ -82,6 +82,30 @@ fn an_object_in_a_list_is_taken_out() {
 }
 
 #[test]
+fn items_find_their_list_and_texts_their_object() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"sentences": {"type": "array", "items": {"$ref": "#/$defs/Sentence"}}},
+        "required": ["sentences"],
+        "$defs": {"Sentence": {"type": "object", "properties": {
+            "sentence": {"type": "string"},
+            "passages": {"type": "array", "items": {"type": "string"}},
+        }, "required": ["sentence"]}},
+    });
+    let one = json!({"sentence": "Peat burns.", "passages": ["p1"]});
+    let whole = json!({ "sentences": [one] });
+    assert_eq!(fit(one.clone(), &schema), whole);
+    assert_eq!(fit(json!([one]), &schema), whole);
+    assert_eq!(fit(json!([whole]), &schema), whole);
+    assert_eq!(
+        fit(json!(["Peat burns.", one]), &schema),
+        json!({"sentences": [{"sentence": "Peat burns."}, one]})
+    );
+    let other = json!({"answer": "Peat burns."});
+    assert_eq!(fit(other.clone(), &schema), other);
+}
+
+#[test]
 fn null_for_what_need_not_be_said_is_left_out() {
     let schema = json!({
         "properties": {
