@@ -58,7 +58,7 @@ impl<'b> Archive<'b> {
             });
         }
         self.left -= used;
-        Ok(Some(super::plain::decoded(&bytes)))
+        Ok(Some(super::charset::decoded_markup(&bytes)))
     }
 }
 

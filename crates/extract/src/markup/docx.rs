@@ -81,6 +81,10 @@ struct Reading {
     rows: Vec<Row>,
     in_text: bool,
     deleted: usize,
+    /// How many runs of letters are open; one can stand inside another, in a text box.
+    runs: usize,
+    /// The run that is not shown, counted from the outermost.
+    unseen: Option<usize>,
     /// How many copies for older programs, of what was told already, are open.
     copies: usize,
 }
@@ -94,7 +98,9 @@ impl Reading {
             Met::Close { name: "Fallback" } => self.copies = self.copies.saturating_sub(1),
             _ if self.copies > 0 => {}
             Met::Open { name, attributes } => self.open(name, attributes),
-            Met::Text(text) if self.in_text && self.deleted == 0 => self.add(text),
+            Met::Text(text) if self.in_text && self.deleted == 0 && self.unseen.is_none() => {
+                self.add(text);
+            }
             Met::Text(_) => {}
             Met::Close { name } => self.close(name, writer),
         }
@@ -111,6 +117,11 @@ impl Reading {
             "br" | "cr" => self.add("\n"),
             "noBreakHyphen" => self.add("-"),
             "del" => self.deleted += 1,
+            "r" => self.runs += 1,
+            // Outside a run it is said of the mark that ends a paragraph.
+            "vanish" if self.runs > 0 && !matches!(value, Some("0" | "false" | "off")) => {
+                self.unseen.get_or_insert(self.runs);
+            }
             _ => {}
         }
         let Some(paragraph) = self.paragraphs.last_mut() else {
@@ -137,6 +148,10 @@ impl Reading {
         match name {
             "t" => self.in_text = false,
             "del" => self.deleted = self.deleted.saturating_sub(1),
+            "r" => {
+                self.unseen.take_if(|run| *run >= self.runs);
+                self.runs = self.runs.saturating_sub(1);
+            }
             "p" => {
                 if let Some(paragraph) = self.paragraphs.pop() {
                     self.end_paragraph(&paragraph, writer);

@@ -2,8 +2,8 @@
 //! is hidden are never read. It is a tokenizer, not a browser: it follows no link and runs
 //! nothing.
 
+use super::charset::decoded_markup;
 use super::entities::unescaped;
-use super::plain::decoded;
 use super::tag::{Tag, Tags};
 use super::writer::{Writer, complete};
 use crate::{Document, ExtractError, Limits};
@@ -15,7 +15,7 @@ pub(crate) fn html(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
         ..Document::default()
     };
     let mut writer = Writer::flow(1);
-    let title = write(&decoded(bytes), &mut writer, limits);
+    let title = write(&decoded_markup(bytes), &mut writer, limits);
     document.meta.title = title;
     if writer.len() == 0 {
         return Err(ExtractError::NoText { pages: 0 });

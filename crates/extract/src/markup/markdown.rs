@@ -1,7 +1,7 @@
 //! Markdown: headings by `#` and by underlines, everything else as written. Fenced code holds
 //! no headings.
 
-use super::plain::decoded;
+use super::charset::decoded;
 use super::writer::{Writer, complete};
 use crate::{Document, ExtractError};
 

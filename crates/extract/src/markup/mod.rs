@@ -2,6 +2,7 @@
 //! packed XML of word processors and electronic books.
 
 mod archive;
+mod charset;
 mod docx;
 mod entities;
 mod epub;

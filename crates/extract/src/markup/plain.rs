@@ -1,5 +1,6 @@
 //! Plain text: form feeds part its pages, if it has any; headings are told by their number or name.
 
+use super::charset::decoded;
 use super::writer::{Writer, complete};
 use crate::limits::over;
 use crate::structure::known_name;
@@ -27,46 +28,6 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
         return Err(ExtractError::NoText { pages: 0 });
     }
     Ok(document)
-}
-
-/// The text of bytes: UTF-8 or UTF-16 by their mark, UTF-8 if they are, else Latin letters as
-/// Windows writes them, which is what most of what calls itself Latin-1 is.
-pub(super) fn decoded(bytes: &[u8]) -> String {
-    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = rest
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|pair| unit(*pair))
-            .collect();
-        String::from_utf16_lossy(&units)
-    };
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
-        _ => {
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            match std::str::from_utf8(bytes) {
-                Ok(text) => text.to_owned(),
-                Err(_) => bytes.iter().map(|byte| latin(*byte)).collect(),
-            }
-        }
-    }
-}
-
-/// A letter of Windows-1252. Without its upper controls, quotes and dashes would be lost.
-fn latin(byte: u8) -> char {
-    const UPPER: [char; 32] = [
-        '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}',
-        '\u{2021}', '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}',
-        '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}',
-        '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}',
-        '\u{178}',
-    ];
-    let upper = byte
-        .checked_sub(0x80)
-        .and_then(|at| UPPER.get(usize::from(at)));
-    upper.copied().unwrap_or_else(|| char::from(byte))
 }
 
 /// A document of pages that are only text.

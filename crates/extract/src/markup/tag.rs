@@ -164,18 +164,40 @@ fn is_hidden(inside: &str) -> bool {
         .take(FAR)
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    if !(near.contains("hidden") || near.contains("none")) {
-        return false;
-    }
     let named = outside_quotes(&near);
     let bare = named.split_whitespace().skip(1).any(|word| {
         let word = word.trim_end_matches('/');
         word == "hidden" || word.starts_with("hidden=")
     });
-    let style: String = near.split_once("style=").map_or_else(String::new, |it| {
-        it.1.chars().filter(|c| !c.is_whitespace()).collect()
-    });
-    bare || style.contains("display:none") || style.contains("visibility:hidden")
+    bare || near
+        .split_once("style=")
+        .is_some_and(|(_, style)| hides(style))
+}
+
+/// Whether declarations of style, in quotes or not, leave nothing to see.
+fn hides(style: &str) -> bool {
+    let quote = style.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let inside = match quote {
+        Some(quote) => style.get(1..).unwrap_or_default().split(quote).next(),
+        None => style.split(char::is_whitespace).next(),
+    };
+    let none = |value: &str| {
+        let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+        number.parse::<f64>() == Ok(0.0)
+    };
+    let mut declared = inside.unwrap_or_default().split(';');
+    declared.any(|it| {
+        let Some((name, value)) = it.split_once(':') else {
+            return false;
+        };
+        let value = value.split('!').next().unwrap_or_default().trim();
+        match name.trim() {
+            "display" => value == "none",
+            "visibility" => value == "hidden",
+            "font-size" | "opacity" => none(value),
+            _ => false,
+        }
+    })
 }
 
 fn outside_quotes(text: &str) -> String {
@@ -204,10 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_says_so_in_one_of_three_ways() {
+    fn what_is_hidden_says_so_itself() {
         assert!(hidden("<p hidden>"));
         assert!(hidden("<div class=a HIDDEN=until-found>"));
         assert!(hidden("<span style=\"color:red; display : none\">"));
+        assert!(hidden("<p style='opacity:0 !important'>"));
+        assert!(hidden("<p style=font-size:0px>"));
+        assert!(!hidden(
+            "<p style=\"font-size:0.9em; opacity:0.5\" title=\"display:none\">"
+        ));
         assert!(!hidden("<p class=\"overflow-hidden\">"));
         assert!(!hidden("<p title='none is hidden=here'>"));
         assert!(!hidden("<a href=none>"));

@@ -181,6 +181,22 @@ fn nothing_of_a_word_document_is_lost_inside_something_else() {
 }
 
 #[test]
+fn runs_that_a_word_document_does_not_show_are_not_read() {
+    let body = br#"<w:document><w:body>
+        <w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>Seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t> not this</w:t></w:r><w:r><w:t>, and seen.</w:t></w:r></w:p>
+        </w:body></w:document>"#;
+    let document = read(&zipped(&[("word/document.xml", body)]), Format::Docx);
+    assert_eq!(document.pages[0].text, "Seen, and seen.");
+}
+
+#[test]
+fn a_page_in_another_alphabet_is_read_as_it_declares() {
+    // "Торф тлеет" in Windows' Cyrillic letters.
+    let page = b"<html><meta charset=\"windows-1251\"><p>\xd2\xee\xf0\xf4 \xf2\xeb\xe5\xe5\xf2</p>";
+    assert_eq!(read(page, Format::Html).pages[0].text, "Торф тлеет");
+}
+
+#[test]
 fn a_book_is_read_in_the_order_of_its_spine() {
     let container =
         br#"<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>"#;
