@@ -19,7 +19,7 @@ const AT_THE_END: usize = 5;
 pub(crate) struct Memory {
     start: u64,
     samples: Vec<u64>,
-    /// The most that was seen during the flood.
+    /// The most that the flood added.
     pub(crate) flood: u64,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Memory {
                 format!("{:.2}×", self.growth()),
             ),
             (
-                "the most of its own during the flood, < 48 MB",
+                "the most that the flood added to its own, < 8 MB",
                 mb(self.flood),
             ),
         ] {
