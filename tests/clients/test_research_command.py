@@ -72,6 +72,8 @@ def test_what_fails_is_told_and_ends_with_one(papers, home: Home) -> None:
     told = badly(papers("ask", "Why does peat burn?"))
     assert "deliberate papers find" in told and "--manual" not in told
     assert "style" in badly(papers("cite", "--style", "nosuch"))
+    done = papers("cite", SENSING.title, "nobody")
+    assert done.returncode == 1 and SENSING.title in done.stdout and "nobody" in done.stdout, done
     for wrong in [
         ["list", "--limit", "0"],
         ["find", "x", "--limit", "1000"],
@@ -96,6 +98,9 @@ def test_a_long_bibliography_is_checked_to_its_end(papers, home: Home) -> None:
     file = a_file(home, "thesis.bib", "\n".join(entries))
     told = well(papers("check", file))
     assert "# 50 entries" in told and "# 10 entries" in told and "**retracted**: gone" in told
+    assert told.count("the same work: ") == 1, "what is alike is told once"
+    parts = [json.loads(line) for line in well(papers("check", file, "--json")).splitlines()]
+    assert [len(part["entries"]) for part in parts] == [50, 10]
     settings = home.environment() | {"DELIBERATE_RESEARCH_SOURCES": "crossref"}
     done = subprocess.run(
         [program("DELIBERATE_BIN"), "papers", "check", "-"],

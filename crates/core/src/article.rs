@@ -177,7 +177,7 @@ impl PartialDate {
             .ok()
             .filter(|it| (1000..=9999).contains(it))?;
         let month = month.filter(|it| (1..=12).contains(it));
-        let day = day.filter(|it| month.is_some() && (1..=31).contains(it));
+        let day = day.filter(|it| month.is_some_and(|month| is_day(year, month, *it)));
         Some(Self { year, month, day })
     }
 
@@ -191,11 +191,25 @@ impl PartialDate {
         Self::new(year, month, part())
     }
 
+    /// A date as somebody gives it: with a month or a day that can't be, it is none.
+    pub fn given(text: &str) -> Option<Self> {
+        let date = Self::parse(text)?;
+        let parts = text.trim().split(['T', ' ']).next()?.split(['-', '/', '.']);
+        let kept = 1 + usize::from(date.month.is_some()) + usize::from(date.day.is_some());
+        (parts.count() == kept).then_some(date)
+    }
+
     /// As a number that sorts: 20240517, with 00 for what is not known.
     pub fn as_number(self) -> i64 {
         let part = |it: Option<u8>| i64::from(it.unwrap_or(0));
         i64::from(self.year) * 10_000 + part(self.month) * 100 + part(self.day)
     }
+}
+
+fn is_day(year: u16, month: u8, day: u8) -> bool {
+    let part = |it: u8| i8::try_from(it).ok();
+    let known = i16::try_from(year).ok().zip(part(month)).zip(part(day));
+    known.is_some_and(|((year, month), day)| jiff::civil::Date::new(year, month, day).is_ok())
 }
 
 impl std::fmt::Display for PartialDate {
@@ -241,13 +255,19 @@ impl Author {
         }
     }
 
-    /// A person by one text: `Family, Given` or `Given von Family`.
+    /// A person by one text: `Family, Given`, `Given von Family`, `山田 太郎`.
     pub fn parse(name: &str) -> Self {
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some((family, given)) = name.split_once(',') {
             return Self::person(family.trim(), given.trim());
         }
         let words: Vec<&str> = name.split(' ').collect();
+        if let [family, given] = words.as_slice()
+            && is_eastern(family)
+            && is_eastern(given)
+        {
+            return Self::person(*family, *given);
+        }
         // Particles belong to the family name: `Ludwig van Beethoven`.
         let last = words.len().saturating_sub(1);
         let is_particle = |word: &&str| PARTICLES.contains(&word.to_lowercase().as_str());
@@ -266,13 +286,26 @@ impl Author {
         Self::person(family.join(" "), given.join(" "))
     }
 
-    /// `Given Family`.
+    /// `Given Family`, or the other way round where that is how names are written.
     pub fn full_name(&self) -> String {
         match &self.given {
+            Some(given) if is_eastern(&self.family) && is_eastern(given) => {
+                format!("{} {given}", self.family)
+            }
             Some(given) => format!("{given} {}", self.family),
             None => self.family.clone(),
         }
     }
+}
+
+/// Whether a name is in Chinese, Korean or Japanese letters, which put the family first. Katakana
+/// alone writes names from elsewhere.
+fn is_eastern(name: &str) -> bool {
+    let family_first = |letter: char| {
+        matches!(letter, '\u{3041}'..='\u{309f}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' | '々')
+    };
+    !name.is_empty() && name.chars().all(family_first)
 }
 
 const PARTICLES: &[&str] = &[
@@ -301,7 +334,28 @@ mod tests {
         assert_eq!(of("van der Meer"), pair("van der Meer", ""));
         assert_eq!(of("Al Gore"), pair("Gore", "Al"));
         assert_eq!(of("Plato"), pair("Plato", ""));
+        assert_eq!(of("山田 太郎"), pair("山田", "太郎"));
+        assert_eq!(of("김 민수"), pair("김", "민수"));
+        assert_eq!(of("ジョン スミス"), pair("スミス", "ジョン"));
+        assert_eq!(Author::parse("佐々木 さくら").full_name(), "佐々木 さくら");
         assert_eq!(of(""), pair("", ""));
+    }
+
+    #[test]
+    fn a_date_that_somebody_gives_can_be() {
+        for good in ["2024", " 2024-5", "2024/02/29", "2024-05-17T10:00:00Z"] {
+            assert!(PartialDate::given(good).is_some(), "{good}");
+        }
+        for bad in [
+            "2023-02-29",
+            "2024-13",
+            "2024-00-01",
+            "2024-05-17-18",
+            "2024-",
+            "May",
+        ] {
+            assert_eq!(PartialDate::given(bad), None, "{bad}");
+        }
     }
 
     #[test]
@@ -312,6 +366,8 @@ mod tests {
         assert_eq!(shown("2024/05/17"), Some("2024-05-17".to_owned()));
         assert_eq!(shown("2024-05-17T10:00:00Z"), Some("2024-05-17".to_owned()));
         assert_eq!(shown("2024-13-40"), Some("2024".to_owned()));
+        assert_eq!(shown("2023-02-29"), Some("2023-02".to_owned()));
+        assert_eq!(shown("2024-02-29"), Some("2024-02-29".to_owned()));
         assert_eq!(shown("n.d."), None);
         assert_eq!(
             PartialDate::parse("2024-05").map(PartialDate::as_number),

@@ -11,7 +11,7 @@ pub enum IndexError {
     #[error("another process is writing to the search index: try again in a moment")]
     Busy,
     /// The files can't be read. They are derived: wipe them and index again.
-    #[error("the search index is damaged and must be made again: {reason}")]
+    #[error("the search index can't be used and must be made again: {reason}")]
     Damaged {
         /// What is wrong.
         reason: String,
@@ -78,8 +78,8 @@ impl From<TantivyError> for IndexError {
             TantivyError::DataCorruption(_)
             | TantivyError::IncompatibleIndex(_)
             | TantivyError::OpenReadError(_)
-            | TantivyError::DeserializeError(_)
-            | TantivyError::SchemaError(_) => Self::damaged(error.to_string()),
+            | TantivyError::DeserializeError(_) => Self::damaged(error.to_string()),
+            TantivyError::SchemaError(_) => Self::damaged("it was made by another version"),
             other => Self::failed(other),
         }
     }

@@ -154,8 +154,10 @@ impl<'a> Work<'a> {
                 Ok(Some(thinking.value))
             }
             Err(ToolError::Think(error)) if error != ThinkError::Pending => {
-                self.notes
-                    .push(format!("No model could be asked: {error}."));
+                self.notes.push(match &error {
+                    ThinkError::InvalidResponse { .. } => format!("There is no answer: {error}."),
+                    _ => format!("No model could be asked: {error}."),
+                });
                 Ok(None)
             }
             Err(error) => Err(error),

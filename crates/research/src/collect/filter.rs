@@ -171,7 +171,7 @@ pub(crate) fn date_of(field: &str, text: Option<&str>) -> Result<Option<PartialD
     let Some(text) = text.filter(|it| !it.trim().is_empty()) else {
         return Ok(None);
     };
-    let date = PartialDate::parse(text).ok_or_else(|| {
+    let date = PartialDate::given(text).ok_or_else(|| {
         let issue = Issue::new(field, "must be a date: 2024, 2024-05 or 2024-05-17");
         ToolError::Invalid(vec![issue.given(&text.into())])
     });

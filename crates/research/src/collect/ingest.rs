@@ -93,7 +93,7 @@ impl Ingest {
         let library = Library(call.store());
         let sha256 = sha256_of(&self.file).await?;
         if let Some(before) = self.read_before(library, &sha256).await? {
-            return Ok(self.unchanged(before, call));
+            return Ok(self.unchanged(before, &sha256, call));
         }
         self.share.tell(call, 0.2, "reading the file");
         let document = self.extract(lab).await?;
@@ -113,14 +113,14 @@ impl Ingest {
         // Another call may have read the same file meanwhile.
         let known = match known {
             Some(known) if self.skip_existing && holds(&known, &sha256) => {
-                return Ok(self.unchanged(known, call));
+                return Ok(self.unchanged(known, &sha256, call));
             }
             known => known,
         };
         self.put(call, (article, text, file), known, notes).await
     }
 
-    /// The article whose text is this file's already, if that is good enough.
+    /// The article this file was read for already, if that is good enough.
     async fn read_before(
         &self,
         library: Library<'_>,
@@ -210,8 +210,15 @@ impl Ingest {
         }
     }
 
-    fn unchanged(self, mut before: Version, call: &Call) -> Ingested {
+    fn unchanged(self, mut before: Version, sha256: &str, call: &Call) -> Ingested {
         let mut changes = Vec::new();
+        let another = before.kept.file.as_ref().filter(|it| it.sha256 != sha256);
+        let gave_way = another.map(|it| {
+            format!(
+                "Its text is that of {}; with skip_existing false this file's takes its place.",
+                it.path
+            )
+        });
         let is = title_key(&before.kept.article.title);
         let other = self.title.filter(|it| title_key(it) != is);
         let note = other.map(|_| {
@@ -229,7 +236,7 @@ impl Ingest {
             kept: before.kept,
             what: What::Unchanged,
             changes,
-            notes: note.into_iter().collect(),
+            notes: note.into_iter().chain(gave_way).collect(),
             outline: (0, 0, 0),
         }
     }
@@ -264,9 +271,9 @@ impl Ingest {
         };
         text.version = library.text_version(&version.kept.id).await?;
         let kept = &mut version.kept;
+        kept.take_file(file);
         kept.pages = u32::try_from(text.pages.len()).unwrap_or(u32::MAX);
         kept.chars = text.chars();
-        kept.file = Some(file);
         kept.provenance = Provenance::Processed;
         if let Some(name) = self.collection.filter(|it| !kept.collections.contains(it)) {
             kept.collections.push(name);
@@ -288,10 +295,9 @@ impl Ingest {
     }
 }
 
-/// Whether the text of an article is that of the file with this hash.
+/// Whether an article has a text, and the file with this hash was read for it.
 fn holds(version: &Version, sha256: &str) -> bool {
-    let file = version.kept.file.as_ref();
-    version.kept.pages > 0 && file.is_some_and(|it| it.sha256 == sha256)
+    version.kept.pages > 0 && version.kept.files().any(|it| it.sha256 == sha256)
 }
 
 /// The article that a file was read for before, with what is known of the one it is brought for now.
@@ -351,6 +357,7 @@ pub(crate) async fn new_article(
         collections: Vec::new(),
         tags: Vec::new(),
         file: None,
+        other_files: Vec::new(),
         pages: 0,
         chars: 0,
         added_at: call.now(),

@@ -111,7 +111,7 @@ impl Keeper {
         }
         let opened = match self.open().await {
             Err(IndexError::Damaged { reason }) => {
-                tracing::warn!(reason, "the search index is damaged; it is made again");
+                tracing::warn!(reason, "the search index can't be used; it is made again");
                 self.wipe().await?;
                 self.open().await
             }
@@ -134,7 +134,7 @@ impl Keeper {
 
     /// Gives up an index that turned out damaged; the next who needs it makes another.
     pub(crate) async fn give_up(&self, reason: &str) {
-        tracing::warn!(reason, "the search index is damaged; it is made again");
+        tracing::warn!(reason, "the search index can't be used; it is made again");
         let mut slot = self.index.write().await;
         *slot = None;
         if let Err(error) = self.wipe().await {

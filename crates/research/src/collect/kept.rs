@@ -33,6 +33,9 @@ pub struct Kept {
     /// The file it was read from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<KeptFile>,
+    /// Files of it that were read before, and gave way to that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_files: Vec<KeptFile>,
     /// Pages of its text; 0 if it has none.
     #[serde(default)]
     pub pages: u32,
@@ -42,6 +45,9 @@ pub struct Kept {
     /// When it came here.
     pub added_at: Timestamp,
 }
+
+/// How many files of one article are remembered beside the one its text is of.
+const MOST_OTHER_FILES: usize = 8;
 
 /// The file an article was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -152,10 +158,28 @@ impl Kept {
             collections: Vec::new(),
             tags: Vec::new(),
             file: None,
+            other_files: Vec::new(),
             pages: 0,
             chars: 0,
             added_at: now,
         }
+    }
+
+    /// The file its text is of, and those that gave way to it.
+    pub fn files(&self) -> impl Iterator<Item = &KeptFile> {
+        self.file.iter().chain(&self.other_files)
+    }
+
+    /// Has its text be that of a file. The file it was of until now, if it is another, is remembered:
+    /// whoever brings a whole folder would have the two take turns.
+    pub(crate) fn take_file(&mut self, file: KeptFile) {
+        let is_that = |it: &KeptFile| it.path == file.path || it.sha256 == file.sha256;
+        let gone = self.file.take().filter(|_| self.pages > 0);
+        self.other_files.extend(gone);
+        self.other_files.retain(|it| !is_that(it));
+        let too_many = self.other_files.len().saturating_sub(MOST_OTHER_FILES);
+        self.other_files.drain(..too_many);
+        self.file = Some(file);
     }
 
     /// What it is found by and put in order by.
@@ -177,9 +201,11 @@ impl Kept {
         only("pmcid", article.pmcid.as_deref());
         only("s2", article.s2_id.as_deref());
         only("openalex", article.openalex_id.as_deref());
-        only("sha256", self.file.as_ref().map(|it| it.sha256.as_str()));
+        for file in self.files() {
+            only("sha256", Some(&file.sha256));
+        }
         let mut shared = |name: &str, value: String| keys.push(ItemKey::shared(name, value));
-        if let Some(file) = &self.file {
+        for file in self.files() {
             shared("path", file.path.clone());
         }
         for author in &article.authors {

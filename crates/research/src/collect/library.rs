@@ -1,7 +1,7 @@
 //! The collection as it is read. Articles are found by exactly what they are called; what is only
 //! similar is a hint in the error, never an answer.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use deliberate_core::{Article, ArxivId, Change, Doi, Timestamp, nearest};
 use deliberate_store::{ItemFilter, KeyMatch, Page, Store};
@@ -253,24 +253,52 @@ impl Library<'_> {
         }
     }
 
+    /// The key or the title that is most like what was given.
     async fn similar(self, identifier: &str) -> Result<Option<String>, ToolError> {
-        let key = title_key(identifier);
-        let Some(word) = key
-            .split(' ')
-            .max_by_key(|it| it.len())
-            .filter(|it| it.len() > 3)
-        else {
+        if let Some(key) = self.similar_key(identifier).await? {
+            return Ok(Some(key));
+        }
+        let title = title_key(identifier);
+        let mut words: Vec<&str> = title.split(' ').filter(|it| it.len() > 3).collect();
+        words.sort_by_key(|it| Reverse(it.len()));
+        let mut first = None;
+        // One of its words may be the one with the slip.
+        for word in words.into_iter().take(3) {
+            let holds = KeyMatch::Holds {
+                name: "title".to_owned(),
+                text: word.to_owned(),
+            };
+            let found = self.some_with(holds).await?;
+            let titles = found.iter().map(|it| it.kept.article.title.as_str());
+            if let Some(near) = nearest(identifier, titles.clone()) {
+                return Ok(Some(near));
+            }
+            first = first.or_else(|| titles.clone().next().map(str::to_owned));
+        }
+        Ok(first)
+    }
+
+    /// The citation key most like it, of those that begin alike.
+    async fn similar_key(self, identifier: &str) -> Result<Option<String>, ToolError> {
+        let wanted = identifier.trim().to_lowercase();
+        let start: String = wanted.chars().take(2).collect();
+        if wanted.contains(char::is_whitespace) || start.is_empty() {
             return Ok(None);
+        }
+        let begins = KeyMatch::Between {
+            name: "cite_key".to_owned(),
+            to: Some(format!("{start}\u{10ffff}")),
+            from: Some(start),
         };
+        let found = self.some_with(begins).await?;
+        let keys = found.iter().map(|it| it.kept.cite_key.as_str());
+        Ok(nearest(&wanted, keys))
+    }
+
+    async fn some_with(self, key: KeyMatch) -> Result<Vec<Version>, ToolError> {
         let mut filter = ItemFilter::of(ARTICLE);
-        filter.keys.push(KeyMatch::Holds {
-            name: "title".to_owned(),
-            text: word.to_owned(),
-        });
-        let found = self.list(&filter, Page::first(50)).await?;
-        let titles = found.iter().map(|it| it.kept.article.title.as_str());
-        let first = titles.clone().next().map(str::to_owned);
-        Ok(nearest(identifier, titles).or(first))
+        filter.keys.push(key);
+        self.list(&filter, Page::first(50)).await
     }
 }
 

@@ -98,6 +98,7 @@ pub(crate) fn passage(paper: &str, family: &str, year: i32, page: u32, text: &st
             collections: Vec::new(),
             tags: Vec::new(),
             file: None,
+            other_files: Vec::new(),
             pages: 10,
             chars: 10_000,
             added_at: Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),

@@ -235,6 +235,21 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
     assert!(!entry.to_string().contains("n.d."), "{entry}");
     assert!(said(&output).contains("**Incomplete**"));
     assert_eq!(output["not_found"].as_array().unwrap().len(), 1);
+    // What it says is lacking can be given.
+    let fields = json!({
+        "document_type": "journal", "authors": ["Runa Olsen"], "publication_date": "2021-03",
+        "journal": "Bogs", "volume": "3", "issue": "2", "pages": "11-19", "publisher": "Fen",
+    });
+    let update = json!({ "article_identifier": bare, "update_metadata": fields });
+    let updated = kit.done("update_article_metadata", update).await;
+    assert_eq!(updated["changes"].as_array().unwrap().len(), 8, "{updated}");
+    let whole = json!({ "articles": [bare], "style": "apa" });
+    let whole = said(&kit.done("format_citations", whole).await).to_owned();
+    assert!(!whole.contains("Incomplete"), "{whole}");
+    assert!(whole.contains("*Bogs*, *3*(2), 11–19"), "{whole}");
+    let impossible = json!({ "publication_date": "2020-02-30" });
+    let impossible = json!({ "article_identifier": bare, "update_metadata": impossible });
+    kit.wrong("update_article_metadata", impossible).await;
     // A search in place of names.
     let found = json!({ "search_query": "ways of bees", "max_results": 1 });
     let found = kit.done("format_citations", found).await;

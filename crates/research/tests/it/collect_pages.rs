@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use deliberate_research::collect::{Library, Place};
+use deliberate_research::collect::{Library, Place, Text};
 use serde_json::{Value, json};
 
 use crate::collect_kit::{Kit, said};
@@ -18,19 +18,20 @@ fn book() -> String {
     text
 }
 
+async fn kit_with_the_book() -> (Kit, String, Text) {
+    let kit = Kit::new();
+    let id = kit.ingest("turf.md", book()).await;
+    let text = Library(kit.store.as_ref()).text(&id).await.unwrap();
+    (kit, id, text.unwrap())
+}
+
 fn place(found: &Value) -> Place {
     serde_json::from_value(found["place"].clone()).unwrap()
 }
 
 #[tokio::test]
 async fn a_long_text_without_pages_is_read_page_by_page() {
-    let kit = Kit::new();
-    let id = kit.ingest("turf.md", book()).await;
-    let text = Library(kit.store.as_ref())
-        .text(&id)
-        .await
-        .unwrap()
-        .unwrap();
+    let (kit, id, text) = kit_with_the_book().await;
     assert!(text.pages.len() > 20, "{} pages", text.pages.len());
     let outline = kit
         .done("read_article", json!({ "article_identifier": id }))
@@ -57,13 +58,7 @@ async fn a_long_text_without_pages_is_read_page_by_page() {
 
 #[tokio::test]
 async fn a_passage_is_found_where_it_stands() {
-    let kit = Kit::new();
-    let id = kit.ingest("turf.md", book()).await;
-    let text = Library(kit.store.as_ref())
-        .text(&id)
-        .await
-        .unwrap()
-        .unwrap();
+    let (kit, _, text) = kit_with_the_book().await;
     for word in ["Word02", "Word33", "Word60"] {
         let found = kit.done("search_articles", json!({ "query": word })).await;
         let at = place(&found["results"][0]);

@@ -79,6 +79,28 @@ async fn a_text_that_goes_for_another_is_told() {
         "{}",
         said(&second)
     );
+    // From here on the two do not take turns.
+    let folder = json!({ "directory_path": kit.papers() });
+    for _ in 0..2 {
+        let batch = kit.done("batch_process_pdfs", folder.clone()).await;
+        let outcomes = batch["results"].as_array().unwrap().iter();
+        assert!(
+            outcomes.into_iter().all(|it| it["outcome"] == "unchanged"),
+            "{batch:#}"
+        );
+        assert!(finds(&kit, "second").await && !finds(&kit, "first").await);
+    }
+    let still = process(&kit, "a.pdf").await;
+    assert!(
+        said(&still).contains("b.pdf; with skip_existing false"),
+        "{}",
+        said(&still)
+    );
+    let wanted = json!({ "pdf_path": "a.pdf", "skip_existing": false });
+    kit.done("process_pdf", wanted).await;
+    assert!(finds(&kit, "first").await && !finds(&kit, "second").await);
+    let other = process(&kit, "b.pdf").await;
+    assert_eq!(other["outcome"], "unchanged", "{other:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

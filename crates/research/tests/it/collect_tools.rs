@@ -89,6 +89,17 @@ async fn details_are_of_exactly_the_one_that_is_named() {
         )
         .await;
     assert!(wrong.starts_with("ArticleNotFound"), "{wrong}");
+    let key = kit
+        .done("get_article_details", json!({ "article_identifier": id }))
+        .await;
+    let key = key["summary"]["cite_key"].as_str().unwrap().to_owned();
+    let slip = key.replacen("ees", "es", 1);
+    assert_ne!(slip, key);
+    for slip in [slip.as_str(), "On beess and their ways"] {
+        let slip = json!({ "article_identifier": slip });
+        let wrong = kit.wrong("get_article_details", slip).await;
+        assert!(wrong.contains("Did you mean"), "{wrong}");
+    }
 }
 
 #[tokio::test]

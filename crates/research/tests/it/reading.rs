@@ -62,6 +62,22 @@ async fn a_long_text_with_many_headings_is_read() {
 }
 
 #[tokio::test]
+async fn sections_of_one_heading_are_told_apart() {
+    let kit = Kit::new();
+    let text = "# Bees\n\n## 1 Methods\n\nHives.\n\n## 2 Results\n\nHoney.\n\n## Methods\n\nMore.";
+    let id = kit.ingest("twice.md", text).await;
+    let shown = read(&kit, &id, json!({ "section": "Methods" })).await;
+    let said = said(&shown);
+    assert!(said.contains("Hives."), "{said}");
+    assert!(
+        said.contains("More of that heading: Methods (p. 1)."),
+        "{said}"
+    );
+    let alone = read(&kit, &id, json!({ "section": "Results" })).await;
+    assert!(!alone["said"].as_str().unwrap().contains("More of that"));
+}
+
+#[tokio::test]
 async fn a_section_comes_with_what_is_below_it() {
     let kit = Kit::new();
     let id = kit.ingest("book.md", BOOK).await;

@@ -371,3 +371,15 @@ fn words_of_another_passage_bear_nothing_out() {
     assert_eq!(elsewhere.verdict, Verdict::Supported, "{elsewhere:?}");
     assert!(elsewhere.corrected, "{elsewhere:?}");
 }
+
+#[test]
+fn what_is_said_of_another_of_the_same_things_is_no_contradiction() {
+    let six = "Kelp station 6 measured 17 urchins per square metre.";
+    let claim = "Kelp station 1 measured 10 urchins per square metre.";
+    assert_eq!(check(&[six], claim).verdict, Verdict::NotFound);
+    let both = "Kelp station 1 measured 10 urchins per square metre. Kelp station 6 measured 17 \
+        urchins per square metre.";
+    assert_eq!(check(&[both], claim).verdict, Verdict::Supported);
+    let wrong = "Kelp station 6 measured 12 urchins per square metre.";
+    assert_eq!(check(&[both], wrong).verdict, Verdict::Contradicted);
+}

@@ -24,7 +24,7 @@ use wanted::Wanted;
 pub(crate) struct PapersArgs {
     #[command(subcommand)]
     command: PapersCommand,
-    /// As JSON: the whole answer of each call
+    /// As JSON: the whole answer of each call, on a line of its own
     #[arg(long, global = true)]
     json: bool,
 }
@@ -134,7 +134,7 @@ fn show(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result
             writeln!(to, "{}", without_escapes(&harmless(said)))?;
         }
         Some(said) => writeln!(to, "{}", harmless(said))?,
-        None => writeln!(to, "{}", serde_json::to_string_pretty(output)?)?,
+        None => writeln!(to, "{output}")?,
     }
     Ok(())
 }

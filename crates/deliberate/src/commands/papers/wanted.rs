@@ -210,11 +210,16 @@ pub(super) fn the_rest(
     Some(rest)
 }
 
-/// Whether some of what was to be added was not.
+/// Whether some of what was named was not to be had.
 pub(super) fn has_failed(output: &Value) -> bool {
-    let results = output.get("results").and_then(Value::as_array);
-    let failed = |it: &Value| it.get("outcome").and_then(Value::as_str) == Some("failed");
-    results.is_some_and(|all| all.iter().any(failed))
+    let any = |name: &str, is: fn(&Value) -> bool| {
+        let all = output.get(name).and_then(Value::as_array);
+        all.is_some_and(|all| all.iter().any(is))
+    };
+    any("not_found", |_| true)
+        || any("results", |it| {
+            it.get("outcome").and_then(Value::as_str) == Some("failed")
+        })
 }
 
 /// Bytes of a bibliography: the tool takes a quarter as many characters.

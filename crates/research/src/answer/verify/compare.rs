@@ -12,6 +12,7 @@ use super::{
     framed, lexicon,
     nearness::Meaning,
     number::{Bound, Decimal, Number, Span},
+    numbered::is_of_another,
     sense, swapped,
     tokens::Case,
 };
@@ -76,6 +77,12 @@ impl Sides<'_> {
         sense::compare(self, &mut findings);
         framed::compare(self, &mut findings);
         swapped::compare(self, &mut findings);
+        // What numbers another thing has does not gainsay it.
+        if is_of_another(self.claim, self.window) {
+            let number = |it: &mut Problem| it.kind == ProblemKind::Number;
+            let numbers = findings.conflicts.extract_if(.., number);
+            findings.lacks.extend(numbers);
+        }
         findings
     }
 

@@ -12,6 +12,7 @@ use super::{
     lexicon,
     nearness::{Meanings, meanings},
     number::Decimal,
+    numbered::is_of_another,
     quote::Stream,
     sentences::sentences,
     tokens::{Case, Kind, Token, tokens},
@@ -335,6 +336,7 @@ impl Corpus {
         };
         let all = alike.iter().take(MOST_ALIKE);
         let all = all.filter_map(|&it| self.sentences.get(usize::try_from(it).ok()?));
+        let all = all.filter(|it| !is_of_another(claim, &it.analysis));
         all.filter_map(|sentence| {
             let spoken = |it: &&Token| it.kind != Kind::Break;
             let mine = claim.tokens.iter().filter(spoken);

@@ -27,6 +27,7 @@ mod lines;
 mod marks;
 mod nearness;
 mod number;
+mod numbered;
 mod numerals;
 mod paraphrased;
 mod pointed;

@@ -155,7 +155,7 @@ struct Part {
 
 impl Found {
     fn part(self, offset: usize, most: usize) -> Result<Part, ToolError> {
-        let duplicates = duplicates(&self.records);
+        let mut duplicates = duplicates(&self.records);
         let there = self.records.len();
         let skipped = offset.saturating_sub(self.before);
         let records = self.records.into_iter().skip(skipped).take(most);
@@ -168,11 +168,18 @@ impl Found {
             let issue = Issue::new("offset", rule).given(&offset.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
+        // Each is told once, with the part its first is in.
+        duplicates.retain(|group| records.iter().any(|it| group.first() == Some(&it.key)));
+        let unreadable = if offset == 0 {
+            self.unreadable
+        } else {
+            Vec::new()
+        };
         Ok(Part {
             left_out: there.saturating_sub(skipped + records.len()) + self.behind,
             records,
             duplicates,
-            unreadable: self.unreadable,
+            unreadable,
         })
     }
 }

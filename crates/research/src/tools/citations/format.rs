@@ -121,6 +121,16 @@ pub(super) fn retracted_key(kept: &Kept) -> Option<String> {
     (kept.article.retracted == Some(true)).then(|| kept.cite_key.clone())
 }
 
+/// What `update_article_metadata` calls a field.
+fn as_argument(field: &str) -> &str {
+    match field {
+        "date" => "publication_date",
+        "kind" => "document_type",
+        "venue" => "journal",
+        same => same,
+    }
+}
+
 fn said(
     entries: &[FormattedEntry],
     retracted: &[String],
@@ -136,7 +146,8 @@ fn said(
         if retracted.contains(&entry.key) {
             text.push_str("  **Retracted**: say so wherever it is cited.\n");
         }
-        let lacks: Vec<&str> = entry.missing.iter().map(|it| it.field.as_str()).collect();
+        let lacks = entry.missing.iter().map(|it| it.field.as_str());
+        let lacks: Vec<&str> = lacks.map(as_argument).collect();
         if !lacks.is_empty() {
             let _ = writeln!(
                 text,

@@ -1,12 +1,12 @@
 //! `update_article_metadata`: fields and tags of one article.
 
-use deliberate_core::{ArxivId, Author, Doi, PartialDate, cut_to_chars};
+use deliberate_core::{ArxivId, Author, Doi, PartialDate, WorkKind, cut_to_chars};
 use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::shown::{ShownArticle, about, line, told};
-use crate::collect::{Kept, Library, Version, tag_key};
+use crate::collect::{Kept, Library, Version, kind_named, tag_key};
 
 const TAG_CHARS: usize = 60;
 const MOST_TAGS: usize = 100;
@@ -40,6 +40,15 @@ struct Fields {
     summary: Option<String>,
     #[schemars(length(max = 500))]
     journal: Option<String>,
+    document_type: Option<String>,
+    #[schemars(length(max = 100))]
+    volume: Option<String>,
+    #[schemars(length(max = 100))]
+    issue: Option<String>,
+    #[schemars(length(max = 100))]
+    pages: Option<String>,
+    #[schemars(length(max = 500))]
+    publisher: Option<String>,
     publication_date: Option<String>,
     doi: Option<String>,
     arxiv_id: Option<String>,
@@ -145,16 +154,27 @@ impl Fields {
                 .map(|it| Author::parse(&cut_to_chars(it, 200)))
                 .collect();
         }
-        let text = |it: &String| Some(it.trim().to_owned()).filter(|it| !it.is_empty());
-        if let Some(summary) = &self.summary {
-            article.summary = text(summary);
+        for (field, given) in [
+            (&mut article.summary, &self.summary),
+            (&mut article.venue, &self.journal),
+            (&mut article.volume, &self.volume),
+            (&mut article.issue, &self.issue),
+            (&mut article.pages, &self.pages),
+            (&mut article.publisher, &self.publisher),
+        ] {
+            if let Some(given) = given {
+                *field = Some(given.trim().to_owned()).filter(|it| !it.is_empty());
+            }
         }
-        if let Some(journal) = &self.journal {
-            article.venue = text(journal);
+        if let Some(kind) = &self.document_type {
+            article.kind = match kind.trim() {
+                "" => WorkKind::Unknown,
+                kind => kind_named("update_metadata.document_type", kind)?,
+            };
         }
         if let Some(date) = &self.publication_date {
             let rule = "must be a date: 2024, 2024-05 or 2024-05-17";
-            article.date = parsed("publication_date", date, PartialDate::parse, rule)?;
+            article.date = parsed("publication_date", date, PartialDate::given, rule)?;
         }
         if let Some(doi) = &self.doi {
             article.doi = parsed("doi", doi, Doi::parse, "must be a DOI: 10.1000/182")?;
@@ -259,6 +279,12 @@ fn differences(before: &Kept, now: &Kept) -> Vec<String> {
     differ("authors", Some(names(old)), Some(names(new)));
     differ("abstract", old.summary.clone(), new.summary.clone());
     differ("journal", old.venue.clone(), new.venue.clone());
+    let kind = |it: &deliberate_core::Article| Some(it.kind.as_str().replace('_', " "));
+    differ("document type", kind(old), kind(new));
+    differ("volume", old.volume.clone(), new.volume.clone());
+    differ("issue", old.issue.clone(), new.issue.clone());
+    differ("pages", old.pages.clone(), new.pages.clone());
+    differ("publisher", old.publisher.clone(), new.publisher.clone());
     differ("date", date(old), date(new));
     differ(
         "doi",

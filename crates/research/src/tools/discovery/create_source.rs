@@ -186,7 +186,7 @@ fn window(input: &CreateInput) -> Result<(Option<PartialDate>, Option<PartialDat
         Some(text) => {
             let dates = text
                 .split_once(':')
-                .and_then(|(from, to)| Some((PartialDate::parse(from)?, PartialDate::parse(to)?)));
+                .and_then(|(from, to)| Some((PartialDate::given(from)?, PartialDate::given(to)?)));
             let rule = "must be two dates, such as 2024/01/01:2024/12/31";
             let (from, to) = dates.ok_or_else(|| wrong("date_filter", rule))?;
             (Some(from), Some(to))

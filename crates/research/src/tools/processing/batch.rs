@@ -165,7 +165,8 @@ impl BatchProcessPdfs {
     /// Whether the file was read before, and was of the same length.
     async fn is_read(&self, path: &str, call: &Call) -> Result<bool, ToolError> {
         let known = Library(call.store()).by_key("path", path).await?;
-        let Some(file) = known.and_then(|it| it.kept.file) else {
+        let mut known = known.iter().flat_map(|it| it.kept.files());
+        let Some(file) = known.find(|it| it.path == path) else {
             return Ok(false);
         };
         let now = tokio::fs::metadata(path).await;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::shown::{count, line, only_read, plain, reads},
-    outline::{OutlineEntry, entry, heading, no_section},
+    outline::{OutlineEntry, entry, heading, namesakes, no_section},
     stretch::{Stretch, needed, stretch},
 };
 use crate::{
@@ -192,7 +192,9 @@ impl Reading<'_> {
         };
         let whole = text.whole();
         let stretch = stretch(text, &whole, found.start, found.end, self.most);
-        Ok(self.shown(stretch, &found.label()))
+        let mut output = self.shown(stretch, &found.label());
+        output.said.push_str(&namesakes(&all, found));
+        Ok(output)
     }
 
     fn pages(&self, text: &Text, range: &str) -> Result<Output, ToolError> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::shown::{plain, told};
-use crate::collect::{fence::harmless, sections::SectionAt};
+use crate::collect::{fence::harmless, sections::SectionAt, title_key};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OutlineEntry {
@@ -55,4 +55,21 @@ pub(super) fn no_section(all: &[SectionAt], name: &str) -> ToolError {
             shown.join("; ")
         ),
     )
+}
+
+/// The most sections of one heading that are named.
+const MOST_NAMESAKES: usize = 10;
+
+/// A word on the other sections of the same heading: only their numbers or pages tell them apart.
+pub(super) fn namesakes(all: &[SectionAt], found: &SectionAt) -> String {
+    let key = title_key(&found.title);
+    let others = all
+        .iter()
+        .filter(|it| it.start != found.start && title_key(&it.title) == key)
+        .take(MOST_NAMESAKES);
+    let others: Vec<String> = others.map(heading).collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    format!("\n\nMore of that heading: {}.", others.join(", "))
 }

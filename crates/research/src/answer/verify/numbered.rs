@@ -1,0 +1,63 @@
+//! Things that are told apart by a number: what is said of station 6 says nothing of station 1.
+
+use super::{analysis::Analysis, number::Decimal};
+
+/// Things that are numbered, not counted.
+const THINGS: &[&str] = &[
+    "algorithm",
+    "arm",
+    "batch",
+    "block",
+    "case",
+    "category",
+    "chapter",
+    "class",
+    "cluster",
+    "cohort",
+    "equation",
+    "experiment",
+    "figure",
+    "group",
+    "item",
+    "layer",
+    "lot",
+    "method",
+    "model",
+    "participant",
+    "patient",
+    "phase",
+    "plot",
+    "question",
+    "region",
+    "sample",
+    "scenario",
+    "section",
+    "site",
+    "stage",
+    "station",
+    "step",
+    "study",
+    "subject",
+    "table",
+    "trial",
+    "type",
+    "zone",
+];
+
+/// Whether sentences speak only of another one of the numbered things that a claim speaks of.
+pub(super) fn is_of_another(claim: &Analysis, window: &Analysis) -> bool {
+    let theirs = numbered(window);
+    numbered(claim).iter().any(|(thing, number)| {
+        let mut of_it = theirs.iter().filter(|it| it.0 == *thing).peekable();
+        of_it.peek().is_some() && of_it.all(|it| it.1 != *number)
+    })
+}
+
+fn numbered(text: &Analysis) -> Vec<(&str, &Decimal)> {
+    let bare = text.numbers.iter().filter(|it| it.unit.is_none());
+    let things = bare.filter_map(|it| {
+        let before = text.token(it.from.checked_sub(1)?)?.text.as_str();
+        THINGS.contains(&before).then_some((before, &it.value))
+    });
+    things.collect()
+}
