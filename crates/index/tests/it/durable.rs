@@ -1,19 +1,50 @@
 //! What was committed stays: over reopening, over a crash at any step, between processes.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use deliberate_index::{Filter, Index, IndexError, SearchMode};
 use tokio_util::sync::CancellationToken;
 
 use crate::help::{ask, document, documents, hashing, in_folder};
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+/// The folder as it was in one instant, as a crash would leave it: the index's own threads write
+/// and delete beside us, so what changed while it was copied is copied again.
+async fn copy(from: &Path, to: &Path) {
+    for _ in 0..1000 {
+        let before = listing(from);
+        let copied = try_copy(from, to);
+        if copied.is_ok() && before.is_ok_and(|before| listing(from).is_ok_and(|now| now == before))
+        {
+            return;
+        }
+        let _ = fs::remove_dir_all(to);
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
+    panic!("the folder never rested");
+}
+
+fn try_copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Every file with what tells that it was written since.
+fn listing(folder: &Path) -> io::Result<BTreeMap<OsString, (u64, SystemTime)>> {
+    fs::read_dir(folder)?
+        .map(|entry| {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            Ok((entry.file_name(), (about.len(), about.modified()?)))
+        })
+        .collect()
 }
 
 #[tokio::test]
@@ -44,16 +75,16 @@ async fn a_crash_at_any_step_leaves_the_last_commit() {
     let crashes = tempfile::tempdir().unwrap();
     let crashed = |name: &str| crashes.path().join(name);
     let index = in_folder(live.path(), Some(hashing()));
-    copy(live.path(), &crashed("made"));
+    copy(live.path(), &crashed("made")).await;
     index.put(vec![document("a", &["one fish"])]).await.unwrap();
-    copy(live.path(), &crashed("put"));
+    copy(live.path(), &crashed("put")).await;
     index.commit(1).await.unwrap();
-    copy(live.path(), &crashed("committed"));
+    copy(live.path(), &crashed("committed")).await;
     index.put(vec![document("a", &["red bird"])]).await.unwrap();
     index.remove(&["c".to_owned()]).await.unwrap();
-    copy(live.path(), &crashed("put again"));
+    copy(live.path(), &crashed("put again")).await;
     index.commit(2).await.unwrap();
-    copy(live.path(), &crashed("committed again"));
+    copy(live.path(), &crashed("committed again")).await;
     for (step, mark, found) in [
         ("made", 0, None),
         ("put", 0, None),
