@@ -230,7 +230,14 @@ struct Eyes {
 
 impl Eyes {
     /// Watches what is there now and no more what is gone. Returns whether there is something new.
+    /// A folder may come after it was looked for and before the one above it is watched, so it
+    /// looks again until there is nothing new.
     fn look(&mut self, shelf: &Weak<Shelf>, places: &Places) -> bool {
+        let rounds = std::iter::repeat_with(|| self.look_once(shelf, places));
+        rounds.take(UP).take_while(|new| *new).count() > 0
+    }
+
+    fn look_once(&mut self, shelf: &Weak<Shelf>, places: &Places) -> bool {
         let wanted = wanted(places);
         let stale: Vec<PathBuf> = self
             .on
