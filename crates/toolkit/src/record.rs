@@ -17,6 +17,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
+use tokio_util::task::TaskTracker;
 use tracing::Span;
 
 use crate::{Event, Principal, Registry, Running, ToolError, bill::Bill, event::Listeners};
@@ -97,6 +98,8 @@ impl Begun {
 #[derive(Default)]
 pub(crate) struct Records {
     queue: OnceLock<mpsc::Sender<Waiting>>,
+    /// Records of calls that failed, which are being written.
+    failures: TaskTracker,
 }
 
 enum Waiting {
@@ -118,8 +121,25 @@ impl Records {
         }
     }
 
+    /// Writes these at once. Whoever asked waits a moment for that, and no longer: a database that
+    /// is stuck or still being opened writes them when it can.
+    async fn at_once(&self, store: &Arc<dyn Store>, changes: Vec<Change>) {
+        let store = store.clone();
+        let written = self.failures.spawn(async move {
+            if let Err(error) = store.commit(changes).await {
+                tracing::warn!(%error, "a failed call could not be recorded");
+            }
+        });
+        if tokio::time::timeout(RECORD_TIME, written).await.is_err() {
+            tracing::warn!("a failed call waits to be recorded");
+        }
+    }
+
     /// Waits until all records so far are written.
     pub(crate) async fn flushed(&self) {
+        // Closed or not, it takes more; only one that is closed is waited for.
+        self.failures.close();
+        self.failures.wait().await;
         let Some(queue) = self.queue.get() else {
             return;
         };
@@ -238,13 +258,7 @@ impl Registry {
         let record = self.record(&begun, bill, None, Err(error));
         let mut changes = vec![Change::AddInvocation(record)];
         changes.extend(kept);
-        let commit = self.parts.store.commit(changes);
-        match tokio::time::timeout(RECORD_TIME, commit).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "a failed call could not be recorded"),
-            // It is queued, and recorded when the database is free again.
-            Err(_) => tracing::warn!("a failed call waits to be recorded"),
-        }
+        self.records.at_once(&self.parts.store, changes).await;
     }
 
     pub(crate) fn record(
