@@ -232,7 +232,7 @@ impl TryFrom<String> for PartialDate {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text)
+        Self::given(&text)
             .ok_or_else(|| format!("{text:?} is no date; write 2024, 2024-05 or 2024-05-17"))
     }
 }

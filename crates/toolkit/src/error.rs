@@ -352,8 +352,11 @@ impl Issue {
         self
     }
 
-    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
-        Self::new("arguments", error.to_string())
+    /// Arguments that fit their schema and yet can't be read: which one it is, where that is known.
+    pub(crate) fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let path = error.path().to_string();
+        let field = if path == "." { "arguments" } else { &path };
+        Self::new(field, error.inner().to_string())
     }
 
     fn sentences(issues: &[Self]) -> String {

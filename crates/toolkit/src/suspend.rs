@@ -80,7 +80,7 @@ impl Registry {
         principal: &Principal,
         hold: &Hold,
     ) -> Result<Resumption, ToolError> {
-        let resume: Resume = serde_json::from_value(arguments)
+        let resume: Resume = serde_path_to_error::deserialize(arguments)
             .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
         let id = SuspensionId::from(resume.id.as_str());
         loop {

@@ -227,7 +227,7 @@ impl<T: Tool> AnyTool for T {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<Ran, ToolError>> {
         Box::pin(async move {
-            let input = serde_json::from_value(arguments)
+            let input = serde_path_to_error::deserialize(arguments)
                 .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
             let outcome = Tool::run(self, input, call).await?;
             let next = self.goes_on(&outcome.output);

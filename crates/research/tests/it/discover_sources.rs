@@ -82,6 +82,8 @@ async fn what_a_source_can_not_take_is_refused() {
         (json!({ "schedule_hours": 169 }), "schedule_hours"),
         (json!({ "max_articles": 501 }), "max_articles"),
         (json!({ "date_filter": "2024/01/01" }), "date_filter"),
+        (json!({ "start_date": "2023-02-29" }), "start_date"),
+        (json!({ "end_date": "2024-13" }), "end_date"),
         (
             json!({ "date_filter": "2024/05/01:2024/04/01" }),
             "end_date",

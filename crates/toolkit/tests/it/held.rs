@@ -286,7 +286,7 @@ async fn replies_for_a_call_that_runs_are_refused() {
 #[tokio::test]
 async fn a_call_that_takes_too_long_ends_even_when_nobody_waits() {
     let bounds = Bounds {
-        call_time: Duration::from_millis(100),
+        call_time: Duration::from_secs(3),
         ..Bounds::default()
     };
     let house = House::with(Some(Slow::new()), bounds);

@@ -231,7 +231,11 @@ async fn what_a_leg_changed_is_there_before_the_next_and_the_last_answers() {
     assert_eq!(spent.cost_usd, Some(1.5));
 
     let heard = heard.lock().unwrap();
-    assert_eq!(heard.len(), 3, "{heard:?}");
+    // A slow machine adds signs of life: "working", or what was said last.
+    let mut said: Vec<&str> = heard.iter().map(|it| it.message.as_str()).collect();
+    said.retain(|it| *it != "working");
+    said.dedup();
+    assert_eq!(said, ["at 1", "at 2", "at 3"], "{heard:?}");
     assert!(heard.windows(2).all(|pair| pair[0].done < pair[1].done));
 }
 
