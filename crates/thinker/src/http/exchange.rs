@@ -183,6 +183,7 @@ impl Http {
 
     async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answered, Setback> {
         let _place = self.place(deadline).await?;
+        self.client()?;
         let end = self.attempt_end(deadline);
         let exchange = async {
             let response = self.sent(request).await?;
@@ -197,6 +198,7 @@ impl Http {
         deadline: Instant,
     ) -> Result<Opened<'_>, Setback> {
         let place = self.place(deadline).await?;
+        self.client()?;
         let end = self.attempt_end(deadline);
         let exchange = async {
             let response = self.sent(request).await?;
@@ -217,7 +219,8 @@ impl Http {
         })
     }
 
-    /// When an attempt that begins now must have its answer, or the next piece of it.
+    /// When an attempt that begins now must have its answer, or the next piece of it. The client is
+    /// made before: reading the machine's certificates takes no time from the first attempt.
     pub(super) fn attempt_end(&self, deadline: Instant) -> Instant {
         deadline.min(Instant::now() + self.settings.request_timeout)
     }

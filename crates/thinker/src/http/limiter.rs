@@ -175,7 +175,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_rate_holds_requests_back() {
-        let limiter = Limiter::new(&settings(8, Some(1.0)));
+        // So rare that no second turn comes while the test runs.
+        let limiter = Limiter::new(&settings(8, Some(0.01)));
         let soon = Instant::now() + Duration::from_millis(100);
         assert!(limiter.admit(soon).await.is_ok());
         assert!(matches!(limiter.admit(soon).await, Err(Denied::TooSoon(_))));
