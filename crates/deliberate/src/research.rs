@@ -106,6 +106,7 @@ fn retrieval(settings: &Research) -> anyhow::Result<RetrievalOptions> {
         adaptive: settings.adaptive,
         embeddings: embeddings(&settings.embeddings)?,
         rerank: rerank(&settings.rerank)?,
+        ..RetrievalOptions::default()
     })
 }
 

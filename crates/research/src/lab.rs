@@ -86,7 +86,12 @@ impl Lab {
             overlap: options.retrieval.overlap_tokens,
         };
         Ok(Arc::new(Self {
-            keeper: Arc::new(Keeper::new(store.clone(), index, cut)),
+            keeper: Arc::new(Keeper::new(
+                store.clone(),
+                index,
+                cut,
+                options.retrieval.patience,
+            )),
             reranker: reranker(&options)?,
             workshop: workshop(&options),
             options,

@@ -58,6 +58,8 @@ pub struct RetrievalOptions {
     pub embeddings: Embeddings,
     /// What puts the best passages in their final order.
     pub rerank: Rerank,
+    /// The longest a search waits for the index to be in step.
+    pub patience: Duration,
 }
 
 /// What makes vectors.
@@ -120,6 +122,7 @@ impl Default for RetrievalOptions {
             adaptive: true,
             embeddings: Embeddings::Embedded,
             rerank: Rerank::Off,
+            patience: Duration::from_secs(2),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     filter::{among, in_collection, of_category},
     found::{Taken, Taking},
     groups::{self, CustomIndex, KnowledgeCollection},
-    keeper::{KeepError, PATIENCE},
+    keeper::KeepError,
     kinds::kind_named,
     rerank,
 };
@@ -120,7 +120,7 @@ impl Lab {
     /// Brings the index in step, if that is quick; what to say if it is not.
     async fn catch_up(&self) -> Vec<String> {
         let keeper = self.keeper();
-        let note = match keeper.catch_up(PATIENCE).await {
+        let note = match keeper.catch_up(keeper.patience()).await {
             Ok(true) => return Vec::new(),
             Ok(false) => {
                 let progress = keeper.progress();
@@ -147,10 +147,13 @@ impl Lab {
             Err(IndexError::Damaged { reason }) => {
                 drop(index);
                 keeper.give_up(&reason).await;
-                let whole = keeper.catch_up(PATIENCE).await.map_err(|it| match it {
-                    KeepError::Index(error) => told(error),
-                    KeepError::Store(error) => error,
-                })?;
+                let whole = keeper
+                    .catch_up(keeper.patience())
+                    .await
+                    .map_err(|it| match it {
+                        KeepError::Index(error) => told(error),
+                        KeepError::Store(error) => error,
+                    })?;
                 let index = keeper.index().await.map_err(told)?;
                 let mut hits = index.search(query).await.map_err(told)?;
                 if !whole {

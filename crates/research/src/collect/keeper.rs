@@ -38,14 +38,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// How soon it is tried again while another process writes.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// The longest a search waits for the index to be in step.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-
 /// The index and what keeps it in step.
 pub(crate) struct Keeper {
     store: Arc<dyn Store>,
     options: IndexOptions,
     cut: ChunkOptions,
+    /// The longest a search waits for the index to be in step.
+    patience: Duration,
     index: RwLock<Option<Index>>,
     /// Held by whoever brings it in step.
     syncing: Arc<AsyncMutex<()>>,
@@ -81,7 +80,12 @@ pub(crate) enum KeepError {
 
 impl Keeper {
     /// Opens nothing yet. The files of texts that are cut in another way are another index's.
-    pub(crate) fn new(store: Arc<dyn Store>, options: IndexOptions, cut: ChunkOptions) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        options: IndexOptions,
+        cut: ChunkOptions,
+        patience: Duration,
+    ) -> Self {
         let folder = |it: PathBuf| it.join(format!("index-1-{}-{}", cut.tokens, cut.overlap));
         Self {
             store,
@@ -90,6 +94,7 @@ impl Keeper {
                 ..options
             },
             cut,
+            patience,
             index: RwLock::default(),
             syncing: Arc::default(),
             progress: Mutex::default(),
@@ -156,9 +161,14 @@ impl Keeper {
 
     /// Brings the index in step if that is quick. What fails is told by whoever asks it next.
     pub(crate) async fn in_step(self: &Arc<Self>) {
-        if let Err(error) = self.catch_up(PATIENCE).await {
+        if let Err(error) = self.catch_up(self.patience).await {
             tracing::debug!(%error, "the search index is not in step");
         }
+    }
+
+    /// The longest a search waits for the index to be in step.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// How far the work has come.

@@ -20,7 +20,9 @@ async fn told(kit: &Kit, tool: &str, arguments: Value) -> Vec<Progress> {
         ..Caller::default()
     };
     kit.registry.call(tool, arguments, caller).await.unwrap();
-    let told = all.lock().unwrap().clone();
+    let mut told = all.lock().unwrap().clone();
+    // A slow machine gives signs of life before there is something to tell.
+    told.retain(|it| it.message != "working");
     assert!(!told.is_empty());
     told
 }

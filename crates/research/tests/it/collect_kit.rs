@@ -87,6 +87,8 @@ impl Kit {
             reader: None,
             retrieval: RetrievalOptions {
                 embeddings: Embeddings::Embedded,
+                // However busy the machine is, what was just added is found.
+                patience: Duration::from_mins(1),
                 ..RetrievalOptions::default()
             },
             answers: AnswerOptions::default(),

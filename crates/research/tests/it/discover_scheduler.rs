@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_testkit::FixedClock;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -28,6 +28,18 @@ async fn settled(server: &MockServer, many: usize) -> usize {
     asked(server).await
 }
 
+/// The answer once it holds: a run is kept a while after its source was asked.
+async fn kept(answer: impl AsyncFn() -> Value, holds: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..500 {
+        let now = answer().await;
+        if holds(&now) {
+            return now;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    answer().await
+}
+
 #[tokio::test]
 async fn what_is_due_runs_once_and_what_is_not_does_not() {
     let server = crossref(&[work("10.5555/one", "Honey bees and their dances", 2025)]).await;
@@ -50,10 +62,13 @@ async fn what_is_due_runs_once_and_what_is_not_does_not() {
     clock.advance(2 * DAY);
     assert_eq!(settled(&server, 1).await, 1);
     let id = json!({ "question_id": daily["question"]["question_id"] });
-    let got = kit.done("get_research_question", id.clone()).await;
-    assert_eq!(got["question"]["last_run"]["matched"], 1, "{got:#}");
+    let got = async || kit.done("get_research_question", id.clone()).await;
+    let ran = kept(got, |got| !got["question"]["last_run"].is_null()).await;
+    assert_eq!(ran["question"]["last_run"]["matched"], 1, "{ran:#}");
     clock.advance(2 * DAY);
     assert_eq!(settled(&server, 2).await, 2);
+    let again = |got: &Value| got["question"]["last_run"] != ran["question"]["last_run"];
+    assert!(again(&kept(got, again).await));
     stop.cancel();
     clock.advance(2 * DAY);
     assert_eq!(settled(&server, 3).await, 2, "it was stopped");
@@ -75,9 +90,13 @@ async fn one_that_fails_rests_and_keeps_no_other_from_running() {
     kit.lab.start(&kit.registry, stop.clone());
     // One fails and is left alone for an hour; the other runs.
     assert_eq!(settled(&server, 2).await, 2);
-    let got = |name: &'static str| kit.done("get_discovery_source", json!({ "source_name": name }));
-    assert!(got("first").await["sources"][0]["last_run"].is_null());
-    assert_eq!(got("second").await["sources"][0]["last_run"]["found"], 0);
+    let got = async |name: &'static str| {
+        let asked = json!({ "source_name": name });
+        kit.done("get_discovery_source", asked).await["sources"][0]["last_run"].clone()
+    };
+    let second = kept(async || got("second").await, |ran| !ran.is_null()).await;
+    assert_eq!(second["found"], 0);
+    assert!(got("first").await.is_null());
     stop.cancel();
 }
 
