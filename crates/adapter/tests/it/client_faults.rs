@@ -122,7 +122,7 @@ async fn one_that_hangs_holds_up_nobody_else() {
 #[tokio::test]
 async fn a_deaf_server_is_given_up() {
     let mut config = stdio("deaf", &["--fault", "deaf"]);
-    config.limits.connect = Duration::from_millis(400);
+    config.limits.connect = Duration::from_secs(3);
     let client = client(config);
     let error = call(&client, "echo", json!({})).await.unwrap_err();
     assert_eq!((error.code(), error.sent), ("Timeout", Sent::No));

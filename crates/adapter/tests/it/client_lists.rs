@@ -14,7 +14,9 @@ use deliberate_adapter::{
 };
 use serde_json::{Value, json};
 
-use crate::client_support::{Puppet, Served, call, client, newer, older, said, soon, stdio, until};
+use crate::client_support::{
+    PATIENCE, Puppet, Served, call, client, newer, older, said, soon, stdio, until,
+};
 
 /// Lists one tool, whose description is the number of the list.
 fn counting(newer_era: bool, more: &'static (dyn Fn() -> Value + Sync)) -> Arc<Puppet> {
@@ -115,9 +117,9 @@ impl Handler for Hears {
     }
 }
 
-/// Whether a change after some calls is heard. It may come before the stream is open on which it
-/// would be told.
-async fn hears_change(config: ServerConfig) -> bool {
+/// Whether a change after some calls is heard within that time. It may come before the stream is
+/// open on which it would be told.
+async fn hears_change(config: ServerConfig, within: Duration) -> bool {
     let hears = Arc::new(Hears(AtomicUsize::new(0)));
     let client = Client::new(config, hears.clone()).unwrap();
     said(&client, "echo", json!({ "text": "x" })).await;
@@ -133,22 +135,22 @@ async fn hears_change(config: ServerConfig) -> bool {
         let after = soon(client.tools(Fresh::Cached)).await.unwrap();
         assert_ne!(before, after);
     };
-    tokio::time::timeout(Duration::from_secs(5), heard)
-        .await
-        .is_ok()
+    tokio::time::timeout(within, heard).await.is_ok()
 }
 
 #[tokio::test]
 async fn a_real_change_is_heard_in_both_eras_and_on_every_transport() {
     for era in ["handshake", "stateless"] {
         let arguments = ["--era", era, "--fault", "change-after:20"];
-        assert!(hears_change(stdio("stdio", &arguments)).await, "{era}");
+        let program = stdio("stdio", &arguments);
+        assert!(hears_change(program, PATIENCE).await, "{era}");
         let socket = Served::ws(&arguments);
-        assert!(hears_change(socket.socket_config("ws")).await, "{era}");
+        let socket = socket.socket_config("ws");
+        assert!(hears_change(socket, PATIENCE).await, "{era}");
         let mut heard = false;
         for _ in 0..5 {
             let web = Served::http(&arguments);
-            heard = heard || hears_change(web.config("http")).await;
+            heard = heard || hears_change(web.config("http"), Duration::from_secs(5)).await;
         }
         assert!(heard, "{era}");
     }

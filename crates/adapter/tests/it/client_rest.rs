@@ -131,9 +131,20 @@ async fn an_attempt_that_nobody_waited_for_is_not_served_stale() {
     assert_eq!(said(&client, "any", json!({})).await, "hello");
 }
 
+/// A loopback address that only this process uses, so that nobody takes a port of it that is
+/// free for a while. Other systems than Linux have just one.
+fn own_address() -> String {
+    if cfg!(target_os = "linux") {
+        let [_, b, c, d] = std::process::id().to_be_bytes();
+        format!("127.{b}.{c}.{d}:0")
+    } else {
+        "127.0.0.1:0".to_owned()
+    }
+}
+
 #[tokio::test]
 async fn a_real_server_is_found_again() {
-    let mut web = Served::http(&[]);
+    let mut web = Served::at("--http", &own_address(), &[]);
     let address = web.address().to_owned();
     let client = client(web.config("web"));
     said(&client, "pid", json!({})).await;

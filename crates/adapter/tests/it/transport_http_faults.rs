@@ -10,7 +10,7 @@ use deliberate_adapter::{
         http::{HttpConnector, looks_like_sse_only},
     },
 };
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use url::Url;
 
 use crate::transport_http_kit::{
@@ -41,12 +41,10 @@ where
 
 #[tokio::test]
 async fn a_refused_connection_was_never_used() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!(
-        "http://{}/mcp?key=opensesame",
-        listener.local_addr().unwrap()
-    );
-    drop(listener);
+    // Held and not listened on, so that nobody else listens there.
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/mcp?key=opensesame", held.local_addr().unwrap());
     let config = config(Url::parse(&url).unwrap());
     let (link, mut arrivals) = open(config, &ServerLimits::default()).await;
     link.send(request(1, "initialize")).await.unwrap();

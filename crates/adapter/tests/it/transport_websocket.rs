@@ -10,7 +10,7 @@ use deliberate_testkit::{bare_command, upstream_program};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     process::Child,
 };
 
@@ -95,9 +95,10 @@ async fn a_frame_that_is_too_large_is_not_read() {
 
 #[tokio::test]
 async fn nobody_there_is_no_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    drop(listener);
+    // Held and not listened on, so that nobody else listens there.
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = held.local_addr().unwrap().to_string();
     let connector = connector(&address, &limits());
     let error = Line::open(&connector).await.err().unwrap();
     assert!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use deliberate_extract::{ExtractError, Format, Limits, OpenFile, Workshop, child_main};
 
-use crate::maker::{Sheet, deflated, of_objects, paper, pdf, stream};
+use crate::maker::{deflated, of_objects, paper, stream};
 
 #[test]
 fn as_child() {
@@ -116,11 +116,20 @@ async fn a_file_that_became_shorter_is_an_error() {
     );
 }
 
-/// A page that keeps a reader busy.
+/// Pages that keep a reader busy. They share their content, which is run for each: a page of that
+/// much would be over the limits.
 fn busy() -> Vec<u8> {
-    pdf(&[Sheet {
-        content: "BT ET q Q ".repeat(2_000_000),
-    }])
+    const PAGES: usize = 10;
+    let kids: Vec<String> = (0..PAGES).map(|at| format!("{} 0 R", at + 4)).collect();
+    let kids = kids.join(" ");
+    let page = b"<< /Type /Page /Parent 2 0 R /Contents 3 0 R /Resources << >> >>";
+    let mut objects = vec![
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        format!("<< /Type /Pages /Count {PAGES} /Kids [{kids}] >>").into_bytes(),
+        stream("", "BT ET q Q ".repeat(2_000_000).as_bytes()),
+    ];
+    objects.extend(vec![page.to_vec(); PAGES]);
+    of_objects(&objects)
 }
 
 #[test]

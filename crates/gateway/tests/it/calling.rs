@@ -1,6 +1,9 @@
 //! Calls and what comes back.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use deliberate_adapter::transport::Era;
 use deliberate_gateway::Expose;
@@ -118,11 +121,18 @@ async fn a_call_goes_on_in_the_trace_of_its_client() {
 async fn progress_is_told() {
     let folder = folder();
     let (kit, _) = Kit::one(&folder, &[tool("slow", "Slow")]);
-    let (caller, heard) = listening();
-    let arguments = json!({ "tool": "far__slow", "arguments": {} });
-    kit.call_as(caller, "gateway_call", arguments)
-        .await
-        .unwrap();
+    let heard = loop {
+        let (caller, heard) = listening();
+        let arguments = json!({ "tool": "far__slow", "arguments": {} });
+        let began = Instant::now();
+        kit.call_as(caller, "gateway_call", arguments)
+            .await
+            .unwrap();
+        // A call that takes longer gives signs of life as well, as the first may, which connects.
+        if began.elapsed() < Duration::from_secs(1) {
+            break heard;
+        }
+    };
     let heard = heard.lock().unwrap();
     let messages: Vec<_> = heard
         .iter()

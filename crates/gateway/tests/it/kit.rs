@@ -49,14 +49,24 @@ pub(crate) fn server(name: &str) -> GatewayServer {
 }
 
 impl Kit {
+    /// A search waits longer than anything takes on a busy machine.
     pub(crate) fn new(store: Arc<dyn Store>, servers: Vec<(GatewayServer, Arc<Player>)>) -> Self {
+        Self::waiting(store, servers, Duration::from_secs(20))
+    }
+
+    /// One whose searches wait only so long: for servers that never answer.
+    pub(crate) fn waiting(
+        store: Arc<dyn Store>,
+        servers: Vec<(GatewayServer, Arc<Player>)>,
+        search_wait: Duration,
+    ) -> Self {
         let players: Vec<(String, Arc<Player>)> = servers
             .iter()
             .map(|(server, player)| (server.config.name.clone(), player.clone()))
             .collect();
         let servers = servers.into_iter().map(|(server, _)| server).collect();
         let mut options = GatewayOptions::new(servers, store.clone());
-        options.search_wait = Duration::from_millis(500);
+        options.search_wait = search_wait;
         let gateway = Gateway::with_clients(options, |server, handler| {
             let (_, player) = players
                 .iter()

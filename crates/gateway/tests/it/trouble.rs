@@ -11,6 +11,9 @@ use crate::{
     player::Player,
 };
 
+/// How long a search waits for who never answers.
+const BRIEFLY: Duration = Duration::from_millis(500);
+
 fn player(tools: &[Value]) -> Arc<Player> {
     Arc::new(Player::new(Era::Handshake, tools.to_vec()))
 }
@@ -29,7 +32,7 @@ async fn a_hanging_and_a_dead_server_do_not_hold_up_the_others() {
     for (server, _) in &mut servers {
         server.expose = Expose::All;
     }
-    let kit = Kit::new(store_at(folder.path()), servers);
+    let kit = Kit::waiting(store_at(folder.path()), servers, BRIEFLY);
     kit.gateway.start();
     let guests = kit.registry.guests().unwrap().clone();
     until(|| guests.list().len() == 1).await;
@@ -212,7 +215,8 @@ async fn servers_can_be_read_by_their_addresses() {
 async fn a_search_gives_up_on_who_does_not_answer() {
     let folder = folder();
     let hanging = Arc::new(Player::hanging());
-    let kit = Kit::new(store_at(folder.path()), vec![(server("far"), hanging)]);
+    let servers = vec![(server("far"), hanging)];
+    let kit = Kit::waiting(store_at(folder.path()), servers, BRIEFLY);
     let asked = tokio::time::timeout(Duration::from_secs(10), kit.found("x"))
         .await
         .unwrap();
@@ -399,7 +403,7 @@ async fn the_limit_of_all_calls_does_not_cut_what_its_server_may_take() {
     let folder = folder();
     let player = player(&[tool("never", "Never ends")]);
     let mut far = server("far");
-    far.config.limits.answer = Duration::from_millis(600);
+    far.config.limits.answer = Duration::from_millis(2_100);
     let kit = Kit::new(store_at(folder.path()), vec![(far, player)]);
     let registry = Registry::new(Parts {
         store: kit.store.clone(),
@@ -414,7 +418,7 @@ async fn the_limit_of_all_calls_does_not_cut_what_its_server_may_take() {
     let registry = deliberate_gateway::register(registry, &kit.gateway);
     let call = registry.call("far__never", json!({}), Caller::default());
     let error = call.await.unwrap_err();
-    assert!(error.to_string().contains("within 600 ms"), "{error}");
+    assert!(error.to_string().contains("within 2100 ms"), "{error}");
     let hint = error.hint().unwrap();
     assert!(hint.contains("may have happened"), "{hint}");
 }

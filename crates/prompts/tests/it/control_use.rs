@@ -193,6 +193,8 @@ async fn every_call_that_was_answered_is_counted() {
     house.usual();
     let list = json!({ "resource_type": "prompt", "action": "list" });
     house.call("resource_manager", list).await.unwrap();
+    // The first record opens the database, which may take longer than a view waits.
+    house.registry.recorded().await;
     house.control(json!({ "action": "status" })).await;
     let view = house.control(ask("analytics", "view", json!({}))).await;
     let counted = names(&view["tools"], "tool");

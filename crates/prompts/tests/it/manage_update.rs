@@ -146,14 +146,17 @@ async fn updates_of_different_fields_at_once_are_all_kept() {
             let step = json!({ "tool": format!("tool_{number}") });
             let call = update(&json!({ "chain_step_operation": "add", "chain_step_data": step }));
             tokio::spawn(async move {
-                registry
-                    .call(
-                        "resource_manager",
-                        call,
-                        deliberate_toolkit::Caller::default(),
-                    )
-                    .await
-                    .unwrap();
+                // Whoever waits too long for the others is told so, and comes again.
+                loop {
+                    let caller = deliberate_toolkit::Caller::default();
+                    match registry
+                        .call("resource_manager", call.clone(), caller)
+                        .await
+                    {
+                        Err(error) if error.code() == "Busy" => {}
+                        done => return done.map(drop).unwrap(),
+                    }
+                }
             })
         })
         .collect();

@@ -14,6 +14,7 @@ use deliberate_server::http::health::{
     self, Health, HealthSource, Phase, ProviderHealth, ProviderState, TransportHealth,
     TransportState,
 };
+use deliberate_toolkit::Registry;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -28,16 +29,23 @@ fn transport(name: &'static str, state: TransportState) -> TransportHealth {
     }
 }
 
+/// A registry whose store is open: a check has no time for that on a busy machine.
+async fn opened(file: &Path) -> Registry {
+    let registry = registry(file);
+    registry.store().state().await.unwrap();
+    registry
+}
+
 /// A server in that phase with those transports, and how often its provider was asked for.
 fn server(
-    file: &Path,
+    registry: Registry,
     phase: Phase,
     transports: Vec<TransportHealth>,
 ) -> (Router, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counts = asked.clone();
     let source = HealthSource {
-        registry: Arc::new(registry(file)),
+        registry: Arc::new(registry),
         phase: Box::new(move || phase),
         transports: Box::new(move || transports.clone()),
         provider: Box::new(move || {
@@ -55,7 +63,8 @@ fn server(
 
 async fn asked(phase: Phase, transports: Vec<TransportHealth>) -> Got {
     let folder = tempfile::tempdir().unwrap();
-    let (router, _) = server(&folder.path().join("s.db"), phase, transports);
+    let registry = opened(&folder.path().join("s.db")).await;
+    let (router, _) = server(registry, phase, transports);
     get(&router, "/health", |_| {}).await
 }
 
@@ -67,7 +76,7 @@ async fn a_server_that_works_says_how_all_its_parts_are() {
         transport("http", TransportState::Serving),
         transport("stdio", TransportState::Off),
     ];
-    let (router, _) = server(&file, Phase::Serving, transports);
+    let (router, _) = server(opened(&file).await, Phase::Serving, transports);
     let got = get(&router, "/health", |_| {}).await;
     assert_eq!(got.status, StatusCode::OK);
     assert_eq!(got.header("cache-control"), "no-store");
@@ -111,7 +120,8 @@ async fn a_server_that_works_says_how_all_its_parts_are() {
 async fn who_was_not_let_in_learns_the_least() {
     let folder = tempfile::tempdir().unwrap();
     let transports = vec![transport("http", TransportState::Serving)];
-    let (router, _) = server(&folder.path().join("s.db"), Phase::Serving, transports);
+    let registry = opened(&folder.path().join("s.db")).await;
+    let (router, _) = server(registry, Phase::Serving, transports);
     let got = get(&router, "/health", |request| {
         request.extensions_mut().insert(Admission::Public);
     })
@@ -151,7 +161,7 @@ async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
     let folder = tempfile::tempdir().unwrap();
     let transports = vec![transport("http", TransportState::Serving)];
     // A folder is no database.
-    let (router, _) = server(folder.path(), Phase::Serving, transports);
+    let (router, _) = server(registry(folder.path()), Phase::Serving, transports);
     let got = get(&router, "/health", |_| {}).await;
     assert_eq!(got.status, StatusCode::SERVICE_UNAVAILABLE);
     let health = got.json();
@@ -173,7 +183,8 @@ async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
 async fn a_flood_of_questions_is_one_look() {
     let folder = tempfile::tempdir().unwrap();
     let transports = vec![transport("http", TransportState::Serving)];
-    let (router, looked) = server(&folder.path().join("s.db"), Phase::Serving, transports);
+    let registry = opened(&folder.path().join("s.db")).await;
+    let (router, looked) = server(registry, Phase::Serving, transports);
     let flood = (0..200).map(|_| get(&router, "/health", |_| {}));
     for got in join_all(flood).await {
         assert_eq!(got.status, StatusCode::OK);

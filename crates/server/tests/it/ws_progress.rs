@@ -227,7 +227,8 @@ async fn watchers_are_limited_and_leave_no_trace() {
 #[tokio::test]
 async fn who_does_not_answer_pings_is_cut_off() {
     let options = ProgressOptions {
-        ping_every: Duration::from_millis(30),
+        // Long enough that a busy machine does not cut off the one that answers.
+        ping_every: Duration::from_secs(2),
         ..ProgressOptions::default()
     };
     let server = Server::start(options).await;

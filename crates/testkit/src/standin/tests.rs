@@ -312,15 +312,22 @@ async fn a_caller_that_goes_away_is_noticed() {
 
 #[tokio::test]
 async fn a_rate_limit_counts_and_refuses() {
-    let settings = Settings {
-        rate: Some(2),
-        ..Settings::default()
+    let (first, third) = loop {
+        let settings = Settings {
+            rate: Some(2),
+            ..Settings::default()
+        };
+        let (_standin, mut http) = started(settings).await;
+        let began = std::time::Instant::now();
+        let first = run(&mut http, &run_body()).await;
+        run(&mut http, &run_body()).await;
+        let third = run(&mut http, &run_body()).await;
+        // The limit is that of one second, which a busy machine may miss.
+        if began.elapsed() < std::time::Duration::from_secs(1) {
+            break (first, third);
+        }
     };
-    let (_standin, mut http) = started(settings).await;
-    let first = run(&mut http, &run_body()).await;
     assert_eq!(first.headers["lb-ratelimit-remaining"], "1");
-    run(&mut http, &run_body()).await;
-    let third = run(&mut http, &run_body()).await;
     assert_eq!(
         (third.status, third.headers["lb-ratelimit-reset"].as_str()),
         (429, "1")

@@ -2,7 +2,7 @@
 
 use axum::{Json, Router, http::StatusCode, routing::get};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::support::{Place, run};
 
@@ -76,9 +76,10 @@ async fn a_server_that_is_not_ready_is_a_failure() {
 #[tokio::test]
 async fn nobody_there_and_somebody_else_are_told_apart() {
     let place = Place::new();
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
+    // Held and not listened on, so that nobody else listens there.
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = format!("http://{}", held.local_addr().unwrap());
     let stranger = serve(Router::new()).await;
     let page = serve(Router::new().route("/health", get(|| async { "all is well" }))).await;
     let other = server(StatusCode::OK, json!({ "status": "UP" })).await;

@@ -346,11 +346,21 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
+    let told = |heard: &[Value]| {
+        let mut methods = heard.iter().map(|it| &it["method"]);
+        methods.any(|method| method == "notifications/prompts/list_changed")
+    };
+    // What is written can be used a moment before clients are told of it.
+    for _ in 0..1_000 {
+        if told(&heard) {
+            break;
+        }
+        client.request("ping", json!({})).await.unwrap();
+        heard.extend(client.take_kept());
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     heard.extend(crate::support::end(client).await);
-    let told = heard
-        .iter()
-        .any(|it| it["method"] == "notifications/prompts/list_changed");
-    assert!(told, "{heard:?}");
+    assert!(told(&heard), "{heard:?}");
 }
 
 #[tokio::test]

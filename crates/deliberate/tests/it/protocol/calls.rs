@@ -44,7 +44,7 @@ async fn ping_and_the_list_are_answered_while_eight_calls_hang() {
 #[tokio::test]
 async fn calls_run_at_once_and_each_gets_its_own_answer() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.always(Fault::Delay(300));
+    standin.always(Fault::Delay(3_000));
     let mut client = serve(&mut place.asking(&standin)).await;
     let mut calls = Vec::new();
     for number in 0..8 {
@@ -144,7 +144,7 @@ async fn progress_is_told_under_the_callers_token_and_only_if_there_is_one() {
 #[tokio::test]
 async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
     let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.push(Fault::Delay(400));
+    standin.push(Fault::Delay(3_000));
     let mut client = serve(&mut place.asking(&standin)).await;
     let call = |content: &str| {
         let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });

@@ -1,6 +1,6 @@
 //! Tokens that an issuer signs, against an issuer on this machine.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, time::Instant};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use deliberate_server::http::auth::{Access, OAuthOptions, ResourceServer, check_start};
@@ -190,6 +190,7 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
         let issuer = Issuer::usual().await;
         issuer.give(gives);
         let server = server(issuer.options()).await;
+        let began = Instant::now();
         for _ in 0..3 {
             let answer = ask(&server, &issuer.token(&json!({}))).await;
             assert_eq!(
@@ -198,7 +199,13 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
             );
             assert!(answer.header("retry-after").is_some());
         }
-        assert_eq!(issuer.asked(), 1, "a failing issuer is left in peace");
+        // For five seconds, that is, and a busy machine may take longer.
+        let most = 1 + began.elapsed().as_secs() / 5;
+        let asked = issuer.asked() as u64;
+        assert!(
+            (1..=most).contains(&asked),
+            "a failing issuer is left in peace: {asked}"
+        );
     }
 }
 
