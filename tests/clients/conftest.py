@@ -4,6 +4,7 @@ Two programs are needed, named by the environment: DELIBERATE_BIN, the server, a
 stand-in of crates/testkit. Every test has a home and a database of its own.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -114,6 +115,10 @@ class Standin:
         """The asks it answered well, oldest first."""
         answered = {"answered": 200}
         return [r for r in self.seen()["requests"] if r["kind"] == "ask" and r["outcome"] == answered]
+
+    def was_asked(self, times: int) -> bool:
+        """Whether that many asks have come, answered or not."""
+        return len([r for r in self.seen()["requests"] if r["kind"] == "ask"]) >= times
 
     def langbase(self) -> dict[str, str]:
         """Settings that make it the server's Langbase."""
@@ -269,10 +274,23 @@ class HttpServer:
         return code
 
 
+# Each worker looks where no other does, and below the ports that the system gives to connections
+# by itself: what is free there stays free until a server takes it.
+PORTS_EACH = 1500
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+PORTS = itertools.cycle(range(12_000 + WORKER * PORTS_EACH, 12_000 + (WORKER + 1) * PORTS_EACH))
+
+
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    for port in itertools.islice(PORTS, PORTS_EACH):
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                free.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise AssertionError("no port is free")
 
 
 # Each transport with each era it carries.

@@ -24,8 +24,12 @@ def local_model(request: pytest.FixtureRequest):
 
 
 async def test_a_local_model_is_found(connect: Connect, home: Home, local_model: Standin, era: str) -> None:
-    async with connect(era, {"DELIBERATE_DISCOVER": "on"}) as client:
-        step = await think(client, "Is anyone there?")
+    # It is looked for only briefly, since nobody should wait for what most people don't have.
+    for _ in range(5):
+        async with connect(era, {"DELIBERATE_DISCOVER": "on"}) as client:
+            step = await think(client, "Is anyone there?")
+        if "needs_reply" not in step:
+            break
     assert step["content"].startswith("Thought 1 ")
     assert [ask["path"] for ask in local_model.asks()] == ["/v1/chat/completions"]
     assert local_model.url.rpartition(":")[2] in home.log.read_text()

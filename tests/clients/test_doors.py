@@ -325,7 +325,7 @@ def test_a_narrow_token_resumes_what_it_began(serve_http, tokens: Tokens) -> Non
 
 def test_a_running_call_is_its_owner_s(serve_http, standin: Standin, tokens: Tokens) -> None:
     ada, eve = tokens.new("ada"), tokens.new("eve")
-    standin.control(delay_ms=1500)
+    standin.control(delay_ms=4000)
     settings = standin.openai() | tokens.settings | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "100"}
     server = serve_http(settings)
     told = call(OverHttp(server, ada), "reasoning_linear", content="Is a virus alive?")["structuredContent"]

@@ -115,6 +115,8 @@ def house(request: pytest.FixtureRequest, node: Node, over_http, tmp_path_factor
         )
         wanted = {"everything__echo", "fast__echo", "webby__echo", "webfast__echo", "sly__add"}
         until(lambda: wanted <= ours.tools().keys())
+        # It is started by its first use, and a search would not wait for it for long.
+        ours.call("files__list_allowed_directories")
         yield house
     finally:
         for client in started:
@@ -254,20 +256,25 @@ def test_what_was_found_can_be_called_by_its_name(house: House) -> None:
     assert text_of(result) == "first line\nsecond line"
 
 
+def passed_on(house: House, token: str) -> list[dict]:
+    """The progress that the server told, without our own signs of life, which come in between."""
+    return [it for it in house.ours.progress(token) if it["progress"] == int(it["progress"])]
+
+
 @pytest.mark.parametrize("server", ["everything", "webby"])
 def test_progress_passes(house: House, server: str) -> None:
     tool = f"{server}__trigger-long-running-operation"
     id = house.ours.begin_call(tool, {"progressToken": tool}, duration=0.3, steps=3)
     assert "completed" in text_of(house.ours.end(id))
     # The last one may overtake the answer, but not be lost.
-    told = until(lambda: len(house.ours.progress(tool)) >= 3 and house.ours.progress(tool))
+    told = until(lambda: len(passed_on(house, tool)) >= 3 and passed_on(house, tool))
     assert [(it["progress"], it["total"]) for it in told] == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_messages_of_progress_pass(house: House) -> None:
     id = house.ours.begin_call("fast__slow", {"progressToken": "slow"}, seconds=0.2, steps=2)
     house.ours.end(id)
-    told = until(lambda: len(house.ours.progress("slow")) >= 2 and house.ours.progress("slow"))
+    told = until(lambda: len(passed_on(house, "slow")) >= 2 and passed_on(house, "slow"))
     assert [it["message"] for it in told] == ["step 1", "step 2"]
 
 

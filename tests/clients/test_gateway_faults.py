@@ -118,7 +118,7 @@ def test_limits_of_a_server_hold_and_are_its_own(home: Home, opened, notes: Path
     limited = ["--note", str(notes)]
     write_settings(
         home,
-        hasty=fast(*limited, answer_ms=1000),
+        hasty=fast(*limited, answer_ms=3000),
         terse=fast(message_bytes=50_000),
         rare=fast(per_minute=2),
     )
@@ -148,7 +148,7 @@ def test_limits_of_a_server_hold_and_are_its_own(home: Home, opened, notes: Path
 def test_no_server_outlives_us(home: Home, opened, notes: Path, node: Node, how: str) -> None:
     folder = home.path / "folder-of-the-test"
     folder.mkdir()
-    marker = f"marker-of-{home.path.name}"
+    marker = f"marker-of-{home.path}"
     started = fast("--note", str(notes))
     wrapped = f"{started['command']} {' '.join(started['args'])}; true {marker}"
     write_settings(

@@ -152,7 +152,7 @@ def test_rubbish_opens_no_session(serve_http) -> None:
 
 
 def test_idle_ones_expire_and_make_room(serve_http) -> None:
-    few = {"DELIBERATE_HTTP_MAX_SESSIONS": "3", "DELIBERATE_HTTP_SESSION_IDLE_MS": "1000"}
+    few = {"DELIBERATE_HTTP_MAX_SESSIONS": "3", "DELIBERATE_HTTP_SESSION_IDLE_MS": "5000"}
     server = serve_http(ON | few)
     sessions = [open_session(server) for _ in range(3)]
     assert hello(server).status == 503
@@ -163,8 +163,8 @@ def test_idle_ones_expire_and_make_room(serve_http) -> None:
 
 
 def test_a_session_that_works_is_not_idle(serve_http, standin: Standin) -> None:
-    standin.control(delay_ms=2500)
-    server = serve_http(ON | standin.openai() | {"DELIBERATE_HTTP_SESSION_IDLE_MS": "1000"})
+    standin.control(delay_ms=4500)
+    server = serve_http(ON | standin.openai() | {"DELIBERATE_HTTP_SESSION_IDLE_MS": "3000"})
     session = open_session(server)
     params = {"name": "reasoning_linear", "arguments": {"content": "Take your time."}}
     reply = post(server, {"id": 3, "method": "tools/call", "params": params}, session)

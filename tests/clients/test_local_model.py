@@ -16,7 +16,7 @@ pytestmark = [
 ]
 
 # Slow on a busy machine: six tokens a second were seen.
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 400
 SETTINGS = {
     "DELIBERATE_PROVIDER": "openai",
     "OPENAI_BASE_URL": URL,
@@ -24,6 +24,8 @@ SETTINGS = {
     # A model this small goes on for as long as it may.
     "DELIBERATE_MAX_TOKENS": "300",
     "REQUEST_TIMEOUT_MS": str(PATIENCE_SECONDS * 1000),
+    "DELIBERATE_LIMITS_CALL_TIMEOUT_MS": str(PATIENCE_SECONDS * 1000),
+    "DELIBERATE_LIMITS_ANSWER_WITHIN_MS": str(PATIENCE_SECONDS * 1000),
 }
 
 

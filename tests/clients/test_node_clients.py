@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, Home, Node, Standin, program
+from conftest import PATIENCE_SECONDS, Home, Node, Standin, free_port, program
 
 NODE_FOLDER = Path(__file__).parent / "node"
 
@@ -108,9 +108,7 @@ class HttpServer:
     """The server on a port of its own."""
 
     def __init__(self, home: Home, settings: dict[str, str]) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.log = home.log.open("a")
         self.process = subprocess.Popen(
             [program("DELIBERATE_BIN"), "serve", "--http", f"127.0.0.1:{self.port}"],

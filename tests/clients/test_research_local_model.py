@@ -18,7 +18,8 @@ VERDICTS = {"supported", "contradicted", "disputed", "not_found", "no_claim"}
 SLOW = SETTINGS | {
     # What it says is nonsense, however long.
     "DELIBERATE_MAX_TOKENS": "160",
-    "DELIBERATE_RESEARCH_ANSWER_MS": str(PATIENCE_SECONDS * 1000),
+    "DELIBERATE_RESEARCH_ANSWER_MS": "120000",
+    "DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "45000",
 }
 
 

@@ -6,12 +6,12 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from conftest import Connect, Home, Standin, think
+from conftest import PATIENCE_SECONDS, Connect, Home, Standin, think
 
 pytestmark = pytest.mark.anyio
 
 
-async def until(condition, seconds: float = 10) -> None:
+async def until(condition, seconds: float = PATIENCE_SECONDS) -> None:
     """Waits until the condition holds."""
     with anyio.fail_after(seconds):
         while not condition():
@@ -42,7 +42,8 @@ async def test_a_client_that_gives_up_stops_the_work(
     async with connect(era, standin.langbase()) as client:
         with pytest.raises(MCPError):
             arguments = {"content": "Never mind."}
-            await client.call_tool("reasoning_linear", arguments, read_timeout_seconds=1)
+            # Time enough to begin.
+            await client.call_tool("reasoning_linear", arguments, read_timeout_seconds=5)
         await until(lambda: standin.seen()["in_flight"] == 0)
         assert [r["outcome"] for r in standin.seen()["requests"] if r["kind"] == "ask"] == ["dropped"]
         assert home.count("sessions") == 0
@@ -65,7 +66,7 @@ async def test_calls_run_at_once(connect: Connect, standin: Standin, home: Home,
 
     async with connect(era, standin.langbase()) as client:
         await think(client, "warm")
-        standin.control(delay_ms=300)
+        standin.control(delay_ms=3000)
 
         async def one(number: int) -> None:
             steps.append(await think(client, f"Question {number}?"))
@@ -80,7 +81,7 @@ async def test_calls_run_at_once(connect: Connect, standin: Standin, home: Home,
         took = time.monotonic() - begun
     assert len({step["session_id"] for step in steps}) == 16
     assert standin.seen()["peak"] == 16
-    assert took < 16 * 0.3
+    assert took < 16 * 3
     assert home.count("sessions") == 17
 
 
@@ -103,9 +104,9 @@ async def test_steps_of_one_session_at_once_do_not_break_its_line(
 
 
 async def test_a_call_under_way_is_answered_before_the_end(connect: Connect, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=500)
+    standin.control(delay_ms=1500)
     async with connect("legacy", standin.langbase()) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(think, client, "The last one.")
-            await until(lambda: standin.seen()["in_flight"] == 1)
+            await until(lambda: standin.was_asked(1))
     assert home.count("sessions") == 1

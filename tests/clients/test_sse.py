@@ -13,15 +13,9 @@ import pytest
 from mcp import Client
 from mcp.client.sse import sse_client
 
-from conftest import PATIENCE_SECONDS, Home, Standin, program, think
+from conftest import PATIENCE_SECONDS, Home, Standin, free_port, program, think
 
 pytestmark = pytest.mark.anyio
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Server:

@@ -178,16 +178,16 @@ class Background:
 
 
 def test_a_running_call_is_answered_before_the_end(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=1500)
-    server: HttpServer = serve_http(standin.openai())
+    standin.control(delay_ms=6000)
+    server: HttpServer = serve_http(standin.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "30000"})
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="The last one."))
     until(lambda: standin.seen()["in_flight"] == 1)
     server.process.terminate()
     until(lambda: "asked to stop" in log(home))
 
     # What is new is turned away, by whom it can be.
+    until(lambda: ask(server, "GET", "/health").status == 503)
     health = ask(server, "GET", "/health")
-    assert health.status == 503
     assert health.json["status"] == "draining"
     assert ask(server, "GET", "/health/live").status == 200
     wish = message("tools/call", {"name": "reasoning_linear", "arguments": {"content": "One more."}})
@@ -215,7 +215,7 @@ def test_a_call_over_sse_is_answered_before_the_end(serve_http, standin: Standin
     stream.shake_hands()
     params = {"name": "reasoning_linear", "arguments": {"content": "The last one."}}
     stream.post({"id": 7, "method": "tools/call", "params": params})
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: standin.was_asked(1))
     server.process.terminate()
     answers = [json.loads(event["data"]) for event in stream.events]
     (last,) = [answer for answer in answers if answer.get("id") == 7]
@@ -317,7 +317,7 @@ def test_a_signal_ends_stdio_when_calls_are_answered(start, standin: Standin, ho
     assert speak("server/discover")["result"]
     wish = {"name": "reasoning_linear", "arguments": {"content": "The last one."}}
     speak.write(message("tools/call", wish, id=99))
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: standin.was_asked(1))
     speak.process.send_signal(how)
     answer = speak.answers.get(timeout=PATIENCE_SECONDS)
     assert answer["id"] == 99

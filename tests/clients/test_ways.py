@@ -42,7 +42,7 @@ async def test_without_a_model_the_client_thinks(reach) -> None:
 
 
 async def test_a_call_that_takes_long_is_picked_up_again(reach, standin: Standin) -> None:
-    standin.control(delay_ms=1200)
+    standin.control(delay_ms=4000)
     settings = standin.openai() | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "200"}
     async with reach(settings) as client:
         told = answer(await client.call_tool("reasoning_linear", {"content": "Take your time."}))
