@@ -6,8 +6,11 @@ use deliberate_core::Article;
 
 use crate::{Entry, clean};
 
-/// Keys longer than this are cut; some tools take no more.
-const LONGEST_KEY: usize = 60;
+/// Keys that are made are not longer than this, but for letters that tell them apart.
+const LONGEST_MADE: usize = 60;
+
+/// Keys that were given stay as they are, since texts cite by them; this is beyond all in use.
+const LONGEST_GIVEN: usize = 200;
 
 /// Words that say nothing of what a title is about.
 const EMPTY_WORDS: &[&str] = &[
@@ -31,13 +34,13 @@ pub fn key_for(article: &Article) -> String {
         .into_iter()
         .flatten()
         .collect();
-    let key: String = key.chars().take(LONGEST_KEY).collect();
     let starts_with_letter = key.starts_with(|it: char| it.is_ascii_alphabetic());
-    if starts_with_letter {
-        key
-    } else {
-        format!("ref{key}")
-    }
+    let before = if starts_with_letter { "" } else { "ref" };
+    before
+        .chars()
+        .chain(key.chars())
+        .take(LONGEST_MADE)
+        .collect()
 }
 
 /// A key for each entry, none twice: its own if it has a usable one, else a made one; what is
@@ -80,8 +83,8 @@ fn wanted_key(entry: &Entry<'_>) -> String {
         .unwrap_or_default()
         .chars()
         .filter(|it| is_key_char(*it))
+        .take(LONGEST_GIVEN)
         .collect();
-    let own: String = own.chars().take(LONGEST_KEY).collect();
     if own.is_empty() {
         key_for(entry.article)
     } else {

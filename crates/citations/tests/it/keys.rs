@@ -50,3 +50,27 @@ fn equal_keys_get_letters_and_run_into_no_other() {
         ]
     );
 }
+
+#[test]
+fn a_given_key_is_kept_however_long_and_a_made_one_is_short() {
+    let given = "schmidhuber_deep-learning-in-neural-networks-an-overview_2015_neural-networks";
+    assert_eq!(
+        keys_for(&[Entry {
+            key: Some(given),
+            article: &given::journal(),
+        }]),
+        [given]
+    );
+    let endless = Article {
+        title: "x".repeat(300),
+        date: given::year(2020),
+        ..Article::default()
+    };
+    let made = key_for(&endless);
+    assert_eq!(made.len(), 60);
+    let again = Entry {
+        key: Some(&made),
+        article: &endless,
+    };
+    assert_eq!(keys_for(&[again]), [made.as_str()]);
+}
