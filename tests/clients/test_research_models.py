@@ -83,7 +83,7 @@ async def test_the_final_order_is_a_service_s(desk: Sit, world: World) -> None:
     async with desk(*SOURCES, **rerank) as ask:
         await ask.take_in("sensing", "moisture")
         found = await ask("search_articles", query="peat")
-        (asked, *_) = world.requests("models", "rerank")
+        (*_, asked) = world.requests("models", "rerank")
         assert asked.path == "/v2/rerank"
         assert asked.headers["authorization"] == "Bearer co-secret-55"
         assert asked.body["query"] == "peat" and len(asked.body["documents"]) >= 2
