@@ -387,7 +387,10 @@ impl Entry {
         if let Some(checker) = self.checker.get() {
             return checker.check(arguments);
         }
-        let made = Checker::new(self.input_schema())?;
+        let made = match &self.action {
+            Action::Run(tool) => tool.checker()?,
+            Action::Resume => Checker::new(self.input_schema())?,
+        };
         self.checker.get_or_init(|| made).check(arguments)
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Call, Issue, ToolError};
+use crate::{Call, Issue, ToolError, schema::Checker};
 
 /// Something a client can call.
 ///
@@ -183,6 +183,7 @@ pub(crate) struct Ran {
 pub(crate) trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
+    fn checker(&self) -> Result<Checker, ToolError>;
     fn stands_for(&self, arguments: &Value) -> Option<(String, Value)>;
     fn front_of(&self) -> Vec<&'static str>;
     fn takes_long(&self) -> bool;
@@ -199,6 +200,10 @@ impl<T: Tool> AnyTool for T {
 
     fn output_schema(&self) -> Value {
         crate::schema::of_output::<T::Output>(self.about().thinks || Tool::takes_long(self))
+    }
+
+    fn checker(&self) -> Result<Checker, ToolError> {
+        Checker::new(&crate::schema::of_arguments::<T::Input>())
     }
 
     fn stands_for(&self, arguments: &Value) -> Option<(String, Value)> {

@@ -1,0 +1,201 @@
+//! Arguments against a tool's schema: mended where that can mean only one thing, else every rule
+//! they break, in words.
+
+use std::collections::BTreeSet;
+
+use deliberate_core::nearest;
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::{Map, Value};
+
+use super::separated;
+use crate::{Issue, ToolError};
+
+/// What is wrong with the arguments is told up to this number; a caller who gets more wrong is
+/// helped by the first ones.
+const MOST_ISSUES: usize = 8;
+
+/// Checks arguments against one tool's schema.
+pub(crate) struct Checker {
+    schema: Value,
+    validator: Validator,
+}
+
+impl Checker {
+    pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
+        let validator = jsonschema::validator_for(schema).map_err(|error| {
+            tracing::error!(%error, "a tool's schema can't be compiled");
+            ToolError::Internal
+        })?;
+        Ok(Self {
+            schema: schema.clone(),
+            validator,
+        })
+    }
+
+    /// The arguments as the tool will read them, or every rule they break.
+    pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
+        let arguments = match arguments {
+            Value::Null => Value::Object(Map::new()),
+            arguments => tidy(arguments, &self.schema),
+        };
+        let mut issues: Vec<Issue> = self
+            .validator
+            .iter_errors(&arguments)
+            .flat_map(|error| self.explain(&error))
+            .take(MOST_ISSUES + 1)
+            .collect();
+        if issues.is_empty() {
+            return Ok(arguments);
+        }
+        if issues.len() > MOST_ISSUES {
+            issues.truncate(MOST_ISSUES);
+            issues.push(Issue::new(
+                "arguments",
+                "break more rules than are shown here",
+            ));
+        }
+        Err(ToolError::Invalid(issues))
+    }
+
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<Issue> {
+        let place = error.instance_path().as_str();
+        let field = if place.is_empty() {
+            "arguments".to_owned()
+        } else {
+            place.trim_start_matches('/').replace('/', ".")
+        };
+        let inside = |name: &str| {
+            if place.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{field}.{name}")
+            }
+        };
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+                .iter()
+                .take(MOST_ISSUES + 1)
+                .map(|name| {
+                    let known = self.names_at(place);
+                    let value = error.instance().get(name.as_str()).unwrap_or(&Value::Null);
+                    Issue::new(inside(name), "is not an argument of this tool")
+                        .given(value)
+                        .meant(nearest(name, known.iter().map(String::as_str)))
+                })
+                .collect(),
+            ValidationErrorKind::Required { property } => {
+                vec![Issue::new(
+                    inside(property.as_str().unwrap_or_default()),
+                    "is required",
+                )]
+            }
+            kind => vec![Issue::new(field, rule(kind, error)).given(error.instance())],
+        }
+    }
+
+    /// The property names the schema knows at a place in the arguments.
+    fn names_at(&self, place: &str) -> BTreeSet<String> {
+        let mut schema = &self.schema;
+        for step in place.split('/').filter(|step| !step.is_empty()) {
+            let inner = schema
+                .get("properties")
+                .and_then(|properties| properties.get(step))
+                .or_else(|| schema.get("items"));
+            match inner {
+                Some(inner) => schema = inner,
+                None => break,
+            }
+        }
+        schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .map(|properties| properties.keys().cloned().collect())
+            .unwrap_or_default()
+    }
+}
+
+/// The rule in words.
+fn rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
+    match kind {
+        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
+        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit } => {
+            format!("must have at least {limit} characters")
+        }
+        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
+        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} item(s)"),
+        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} item(s)"),
+        ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
+        ValidationErrorKind::Type { kind } => {
+            // The library's text begins with the value, which is shown apart.
+            let text = error.masked_with("it").to_string();
+            let wanted = text.rsplit_once("of type").map(|(_, wanted)| wanted.trim());
+            format!("must be of type {}", wanted.unwrap_or(&format!("{kind:?}")))
+        }
+        _ => error.masked_with("it").to_string(),
+    }
+}
+
+/// Mends what models and clients often do and what can mean only one thing: `null` for an
+/// argument left out, a number, list or object written as text, one item in place of a list.
+fn tidy(value: Value, schema: &Value) -> Value {
+    match reshape(value, schema) {
+        Value::Object(fields) => Value::Object(tidy_fields(fields, schema)),
+        Value::Array(items) => match schema.get("items") {
+            Some(inner) => items.into_iter().map(|item| tidy(item, inner)).collect(),
+            None => Value::Array(items),
+        },
+        other => other,
+    }
+}
+
+fn tidy_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+    let required = |name: &str| {
+        let names = schema.get("required").and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return fields;
+    };
+    fields
+        .into_iter()
+        .filter(|(name, value)| !value.is_null() || required(name))
+        .map(|(name, value)| match properties.get(&name) {
+            Some(inner) => {
+                let value = tidy(value, inner);
+                (name, value)
+            }
+            None => (name, value),
+        })
+        .collect()
+}
+
+/// The value as the wanted type, where it is that type in other clothes.
+fn reshape(value: Value, schema: &Value) -> Value {
+    let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
+        return value;
+    };
+    if let Value::String(text) = &value
+        && wanted != "string"
+        && let Ok(plain) = serde_json::from_str::<Value>(text.trim())
+        && is_a(&plain, wanted)
+    {
+        return plain;
+    }
+    match value {
+        Value::String(text) if wanted == "array" => Value::Array(separated::items(&text, schema)),
+        Value::Object(_) if wanted == "array" => Value::Array(vec![value]),
+        value => value,
+    }
+}
+
+fn is_a(value: &Value, kind: &str) -> bool {
+    match kind {
+        "number" | "integer" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    }
+}
