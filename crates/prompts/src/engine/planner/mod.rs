@@ -1,7 +1,8 @@
 //! From a command to its plan: every chain is unfolded into its steps (`mod`), every step gets its
-//! gates, methodology and style (`choose`). What the plan needs is copied into it, so that a run
+//! gates, methodology and style (`choose`), and what can't be done is refused (`check`). What the plan needs is copied into it, so that a run
 //! does not change under way.
 
+mod check;
 mod choose;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -16,7 +17,7 @@ use super::{
     filled::refers_to,
 };
 use crate::{
-    chain::{Does, Node, Plan, Question, Takes, Within, known_names},
+    chain::{Does, Node, Plan, Question, Takes, Within},
     model::{ChainStep, Delegation, InjectionRules, Prompt, Rule, StepKind},
 };
 
@@ -85,45 +86,6 @@ impl<'a, 'c> Planner<'a, 'c> {
             self.check_required()?;
         }
         Ok((self.plan, self.notes))
-    }
-
-    /// A condition that nobody could ever decide is told before the work.
-    fn check_questions(&self) -> Result<(), ToolError> {
-        let known = known_names(&self.plan);
-        for question in &self.plan.questions {
-            let renderer = &self.context.engine.renderer;
-            let read = renderer.condition(&question.text, &known);
-            read.map_err(|error| failure("BadCondition", error.to_string(), None))?;
-        }
-        Ok(())
-    }
-
-    /// So is an argument that nothing will ever give. The first steps were looked at before.
-    fn check_required(&self) -> Result<(), ToolError> {
-        for node in &self.plan.nodes {
-            let Some(prompt) = node.prompt().and_then(|id| self.plan.prompts.get(id)) else {
-                continue;
-            };
-            let given = |name: &String| {
-                let earlier = self.plan.nodes.iter().filter(|it| it.stage < node.stage);
-                node.arguments.contains_key(name)
-                    || node.takes.as_ref().is_some_and(|it| it.name == *name)
-                    || node.input.iter().any(|it| it.contains_key(name))
-                    || earlier.flat_map(|it| it.output.keys()).any(|it| it == name)
-                    || name.starts_with("previous_step_")
-            };
-            let declared = prompt.arguments.iter();
-            let mut needed = declared.filter(|it| it.required && it.default_value.is_none());
-            if let Some(missing) = needed.find(|it| !given(&it.name)) {
-                let (step, missing) = (&node.name, &missing.name);
-                return Err(failure(
-                    "InvalidArguments",
-                    format!("step {step:?} needs `{missing}`, which nothing gives it"),
-                    "Give it in the command, or map it with inputMapping.",
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// A stage of the command.
@@ -247,30 +209,6 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok(())
     }
 
-    fn check_nesting(&self, prompt: &Prompt, place: &Place<'_>) -> Result<(), ToolError> {
-        if place.several {
-            let id = &prompt.id;
-            return Err(failure(
-                "InvalidChain",
-                format!("chain {id:?} can't be one of several that are done side by side"),
-                "Put it in a stage of its own, with -->.",
-            ));
-        }
-        let deepest = self.context.engine.options.limits.depth;
-        if place.within.contains(&prompt.id.as_str()) || place.within.len() >= deepest {
-            let way = place.within.join(" → ");
-            return Err(failure(
-                "InvalidChain",
-                format!(
-                    "the chain goes in a circle or too deep: {way} → {}",
-                    prompt.id
-                ),
-                "Let no chain contain itself.",
-            ));
-        }
-        Ok(())
-    }
-
     /// A step of a chain.
     fn chain_step(&mut self, step: &ChainStep, place: &Place<'_>) -> Result<(), ToolError> {
         let mut inner = place.clone();
@@ -313,20 +251,6 @@ impl<'a, 'c> Planner<'a, 'c> {
             self.stage = self.stage.max(after);
         }
         Ok(())
-    }
-
-    fn check_tool(&self, name: &str, step: &ChainStep) -> Result<(), ToolError> {
-        if self.context.call.can_run(name) {
-            return Ok(());
-        }
-        let step = &step.name;
-        Err(failure(
-            "UnknownTool",
-            format!(
-                "step {step:?} wants tool {name:?}, which there is not, or which you may not use"
-            ),
-            "Mend the chain, or ask whoever runs the server.",
-        ))
     }
 
     fn question(&mut self, text: &str) -> usize {
