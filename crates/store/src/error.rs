@@ -34,6 +34,14 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// There can't be a copy there.
+    #[error("the database can't be copied to {location}: {reason}")]
+    Copy {
+        /// The file that was to be made.
+        location: String,
+        /// Why.
+        reason: String,
+    },
     /// The change does not fit what is there by now, such as a thought for a session that was
     /// deleted meanwhile.
     #[error("the change does not fit what is stored by now: {reason}")]
@@ -80,6 +88,7 @@ impl StoreError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Connection { .. } | Self::Original { .. } | Self::Foreign { .. } => "Connection",
+            Self::Copy { .. } => "Copy",
             Self::Migration { .. } => "Migration",
             Self::Conflict { .. } | Self::AlreadyEnded => "Conflict",
             Self::Busy { .. } => "Busy",
@@ -101,6 +110,9 @@ impl StoreError {
             Self::Foreign { .. } => "Set DATABASE_PATH to another file.".to_owned(),
             Self::Migration { .. } => {
                 "It may come from a newer version of deliberate; install that one.".to_owned()
+            }
+            Self::Copy { .. } => {
+                "Name a file that is not there yet, in a folder you may write to.".to_owned()
             }
             Self::Conflict { .. } | Self::AlreadyEnded => {
                 "Look at the session again, then repeat the call.".to_owned()

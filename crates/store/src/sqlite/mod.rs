@@ -6,6 +6,7 @@
 //! first use.
 
 mod apply;
+mod copy;
 mod epochs;
 mod excerpt;
 mod fetch;

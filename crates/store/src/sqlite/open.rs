@@ -54,7 +54,7 @@ pub(super) async fn open(
     Ok((readers, writer))
 }
 
-fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
+pub(super) fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(&options.path)
         .foreign_keys(true)
@@ -66,16 +66,20 @@ fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Made for the user alone, as the folder is; the files beside it follow its permissions.
 async fn make_file(path: &Path) -> std::io::Result<()> {
+    match new_file(path).await {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Made for the user alone, as the folder is; the files beside it follow its permissions.
+pub(super) async fn new_file(path: &Path) -> std::io::Result<()> {
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     options.mode(0o600);
-    match options.open(path).await {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    options.open(path).await.map(drop)
 }
 
 /// What is remembered is the user's own: the folder is made for them alone.
@@ -165,7 +169,7 @@ async fn applied(connection: &mut SqliteConnection) -> Option<i64> {
 
 /// The switch to a write-ahead log needs the file alone for a moment and is refused, not
 /// delayed, when another process has it.
-async fn set_write_ahead_log(
+pub(super) async fn set_write_ahead_log(
     location: &str,
     connection: &mut SqliteConnection,
 ) -> Result<(), StoreError> {

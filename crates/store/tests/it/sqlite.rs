@@ -362,3 +362,32 @@ async fn a_damaged_value_is_named() {
     assert_eq!(store.session(&"s".into()).await.unwrap(), Some(mended));
     assert_eq!(store.sessions(ALL).await.unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn a_copy_holds_what_is_committed_and_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.db");
+    let store = open(&folder.path().join("store.db"));
+    // It is still in the log, which a copy of the file alone would leave behind.
+    commit(&store, vec![Change::AddSession(session("s"))]).await;
+    store.copy_to(&copy).await.unwrap();
+    commit(&store, vec![Change::AddThought(thought("t", "s"))]).await;
+    let copied = open(&copy);
+    let state = copied.state().await.unwrap();
+    assert_eq!((state.sessions, state.thoughts), (1, 0));
+    copied.close().await;
+    let mut connection = raw(&copy).await;
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(mode, "wal");
+    connection.close().await.unwrap();
+
+    let before = std::fs::read(&copy).unwrap();
+    let error = store.copy_to(&copy).await.unwrap_err();
+    assert_eq!(error.code(), "Copy", "{error}");
+    assert_eq!(std::fs::read(&copy).unwrap(), before);
+    let nowhere = folder.path().join("nowhere/copy.db");
+    assert!(store.copy_to(&nowhere).await.is_err());
+}
