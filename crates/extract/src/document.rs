@@ -104,12 +104,21 @@ pub struct Meta {
     pub title: Option<String>,
     /// The authors, as the file's own record gives them.
     pub authors: Option<String>,
+    /// The same, each by itself, if the record has them so.
+    #[serde(default)]
+    pub author_list: Vec<String>,
     /// The subject.
     pub subject: Option<String>,
     /// The keywords.
     pub keywords: Option<String>,
     /// When it was made, as the file says it.
     pub created: Option<String>,
+    /// When it was published, as the record says it. A file is often made at another time.
+    pub published: Option<String>,
+    /// The journal or proceedings it is in, as the record says it.
+    pub venue: Option<String>,
+    /// Where the record says that its PDF is.
+    pub pdf_url: Option<String>,
     /// The program that made it.
     pub producer: Option<String>,
     /// The language it declares.

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::archive::{Archive, Met, each_in_xml, each_said};
+use super::head;
 use super::html;
 use super::writer::{Writer, complete};
 use crate::limits::{Deadline, over};
 use crate::{Document, ExtractError, Limits, Meta};
 
-/// The longest list of authors, in bytes.
-const MOST_AUTHORS: usize = 1_000;
+/// The most authors, and the most subjects.
+const MOST: usize = 100;
 
 /// Reads an EPUB.
 pub(crate) fn epub(
@@ -113,25 +114,23 @@ fn package_of(xml: &str, path: &str) -> Result<Package, ExtractError> {
 /// What the book says of itself.
 fn record(xml: &str) -> Result<Meta, ExtractError> {
     let mut meta = Meta::default();
+    let mut subjects: Vec<String> = Vec::new();
     each_said(xml, |name, said| {
         let place = match name {
             "title" => &mut meta.title,
-            "creator" => &mut meta.authors,
-            "subject" => &mut meta.subject,
-            "date" => &mut meta.created,
+            "date" => &mut meta.published,
             "language" => &mut meta.language,
+            // Each author and each subject has an element of its own.
+            "creator" if meta.author_list.len() < MOST => {
+                return meta.author_list.push(said.to_owned());
+            }
+            "subject" if subjects.len() < MOST => return subjects.push(said.to_owned()),
             _ => return,
         };
-        match place {
-            // Each author has an element of their own.
-            Some(others) if name == "creator" && others.len() < MOST_AUTHORS => {
-                others.push_str("; ");
-                others.push_str(said);
-            }
-            Some(_) => {}
-            None => *place = Some(said.to_owned()),
-        }
+        place.get_or_insert_with(|| said.to_owned());
     })?;
+    meta.authors = head::joined(&meta.author_list);
+    meta.keywords = head::joined(&subjects);
     Ok(meta)
 }
 

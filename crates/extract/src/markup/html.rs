@@ -4,9 +4,10 @@
 
 use super::charset::decoded_markup;
 use super::entities::unescaped;
+use super::head::Head;
 use super::tag::{Tag, Tags};
 use super::writer::{Writer, complete};
-use crate::{Document, ExtractError, Limits};
+use crate::{Document, ExtractError, Limits, Meta};
 
 /// Reads a web page.
 pub(crate) fn html(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
@@ -15,8 +16,7 @@ pub(crate) fn html(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
         ..Document::default()
     };
     let mut writer = Writer::flow(1);
-    let title = write(&decoded_markup(bytes), &mut writer, limits);
-    document.meta.title = title;
+    document.meta = write(&decoded_markup(bytes), &mut writer, limits);
     if writer.len() == 0 {
         return Err(ExtractError::NoText { pages: 0 });
     }
@@ -64,8 +64,8 @@ const BLOCKS: [&str; 28] = [
     "details",
 ];
 
-/// Writes the page's blocks; returns its title.
-pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Option<String> {
+/// Writes the page's blocks; returns what it says of itself.
+pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Meta {
     let mut page = Reading {
         writer,
         block: String::new(),
@@ -74,17 +74,20 @@ pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Option<
         preformatted: 0,
     };
     let mut title = None;
+    let mut head = Head::default();
     let mut tags = Tags::new(text);
     while let Some((before, tag)) = tags.next() {
         page.words(before);
         if page.writer.len() > limits.text_bytes {
-            return title;
+            return head.record(title);
         }
         let Some(tag) = tag else {
             page.block.push('<');
             continue;
         };
-        if tag.name == "title" && !tag.closes && !tag.empty && title.is_none() {
+        if tag.name == "meta" {
+            head.meet(&tag);
+        } else if tag.name == "title" && !tag.closes && !tag.empty && title.is_none() {
             let inside = unescaped(tags.take_raw("title"));
             let words: Vec<&str> = inside.split_whitespace().collect();
             title = Some(words.join(" ")).filter(|title| !title.is_empty());
@@ -98,7 +101,7 @@ pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Option<
     }
     page.words(tags.rest());
     page.end_block();
-    title
+    head.record(title)
 }
 
 struct Reading<'w> {
@@ -125,7 +128,7 @@ impl Reading<'_> {
         }
     }
 
-    fn tag(&mut self, tag: &Tag) {
+    fn tag(&mut self, tag: &Tag<'_>) {
         match tag.name.as_str() {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.end_block();

@@ -1,7 +1,8 @@
 //! Markdown: headings by `#` and by underlines, everything else as written. Fenced code holds
-//! no headings.
+//! no headings; the block of YAML at the head is what the file says of itself.
 
 use super::charset::decoded;
+use super::front::front_matter;
 use super::writer::{Writer, complete};
 use crate::{Document, ExtractError};
 
@@ -15,9 +16,18 @@ pub(crate) fn markdown(bytes: &[u8]) -> Result<Document, ExtractError> {
         ..Document::default()
     };
     let mut writer = Writer::flow(1);
+    let mut body = text.as_str();
+    if let Some((front, rest)) = front_matter(&text) {
+        document.meta = front.meta;
+        body = rest;
+        if let Some(summary) = front.summary {
+            writer.heading(2, "Abstract");
+            writer.paragraph(&summary, false);
+        }
+    }
     let mut block: Vec<&str> = Vec::new();
     let mut fence: Option<&str> = None;
-    for line in text.lines() {
+    for line in body.lines() {
         let bare = line.trim_start();
         if let Some(mark) = fence {
             block.push(line);

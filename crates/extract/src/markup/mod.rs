@@ -6,6 +6,8 @@ mod charset;
 mod docx;
 mod entities;
 mod epub;
+mod front;
+mod head;
 mod html;
 mod markdown;
 mod plain;

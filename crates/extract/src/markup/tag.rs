@@ -8,8 +8,10 @@ const VOID: [&str; 13] = [
 ];
 
 /// One tag.
-pub(super) struct Tag {
+pub(super) struct Tag<'t> {
     pub(super) name: String,
+    /// All that stands between its brackets.
+    inside: &'t str,
     pub(super) closes: bool,
     pub(super) empty: bool,
     /// Whether its element says that it is not shown.
@@ -42,7 +44,7 @@ impl<'t> Tags<'t> {
     }
 
     /// The text before the next `<`, and the tag there; none if the `<` is only a sign.
-    pub(super) fn next(&mut self) -> Option<(&'t str, Option<Tag>)> {
+    pub(super) fn next(&mut self) -> Option<(&'t str, Option<Tag<'t>>)> {
         let (before, after) = self.rest.split_once('<')?;
         let tag = self.tag(after);
         let length = tag.as_ref().map_or(0, |(_, length)| *length);
@@ -51,10 +53,11 @@ impl<'t> Tags<'t> {
     }
 
     /// A tag or comment, and how many bytes it takes up after its `<`.
-    fn tag(&mut self, after: &str) -> Option<(Tag, usize)> {
+    fn tag(&mut self, after: &'t str) -> Option<(Tag<'t>, usize)> {
         let nothing = |length| {
             let tag = Tag {
                 name: String::new(),
+                inside: "",
                 closes: false,
                 empty: true,
                 hidden: false,
@@ -85,6 +88,7 @@ impl<'t> Tags<'t> {
             empty: inside.ends_with('/') || VOID.contains(&name.as_str()),
             hidden: !closes && is_hidden(inside),
             name,
+            inside,
             closes,
         };
         Some((tag, (end + 1).min(after.len())))
@@ -130,7 +134,7 @@ impl<'t> Tags<'t> {
 
     /// Steps over the rest of the element that `opened`, elements of its name inside it included.
     /// False, and nothing is stepped over, if it is never closed.
-    pub(super) fn pass_over(&mut self, opened: &Tag) -> bool {
+    pub(super) fn pass_over(&mut self, opened: &Tag<'_>) -> bool {
         if !self.closed {
             return false;
         }
@@ -152,6 +156,43 @@ impl<'t> Tags<'t> {
         }
         self.closed = false;
         false
+    }
+}
+
+impl Tag<'_> {
+    /// What an attribute says, its references replaced.
+    pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
+        let space = |c: char| c.is_whitespace() || c == '/';
+        let mut rest = self.inside.get(self.name.len()..)?;
+        loop {
+            rest = rest.trim_start_matches(space);
+            let end = rest.find(|c: char| space(c) || c == '=');
+            let (key, after) = rest.split_at(end.unwrap_or(rest.len()));
+            let Some(said) = after.trim_start().strip_prefix('=') else {
+                if rest.is_empty() {
+                    return None;
+                }
+                rest = after;
+                continue;
+            };
+            let (said, after) = value(said.trim_start());
+            if key.eq_ignore_ascii_case(wanted) {
+                return Some(super::unescaped(said));
+            }
+            rest = after;
+        }
+    }
+}
+
+/// The value at the beginning of a text, in quotes or not, and what stands behind it.
+fn value(text: &str) -> (&str, &str) {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
+    match quote {
+        Some(quote) => {
+            let inside = text.get(1..).unwrap_or_default();
+            inside.split_once(quote).unwrap_or((inside, ""))
+        }
+        None => text.split_at(text.find(char::is_whitespace).unwrap_or(text.len())),
     }
 }
 
@@ -223,6 +264,27 @@ mod tests {
         tags.next()
             .and_then(|(_, tag)| tag)
             .is_some_and(|tag| tag.hidden)
+    }
+
+    fn said(tag: &str, attribute: &str) -> Option<String> {
+        let mut tags = Tags::new(tag);
+        let (_, tag) = tags.next()?;
+        tag?.attribute(attribute)
+    }
+
+    #[test]
+    fn attributes_are_read_however_they_are_written() {
+        for tag in [
+            r#"<meta name="a" content="b &amp; c">"#,
+            "<META content = 'b &amp; c' name=a />",
+            "<meta hidden =x name=a content='b &amp; c'>",
+        ] {
+            assert_eq!(said(tag, "content").as_deref(), Some("b & c"), "{tag}");
+            assert_eq!(said(tag, "name").as_deref(), Some("a"), "{tag}");
+        }
+        for tag in ["<meta>", "<meta ===>", "<meta content", "</meta content=x>"] {
+            assert_eq!(said(tag, "name"), None, "{tag}");
+        }
     }
 
     #[test]

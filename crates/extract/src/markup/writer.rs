@@ -3,7 +3,7 @@
 //! some, as long as those of a book, which begin at a heading or a paragraph where they can.
 
 use crate::layout::{Tidy, tidy};
-use crate::structure::{caption_start, entries, entry_lines, find_arxiv, find_doi, is_references};
+use crate::structure::{caption_start, entries, entry_lines, is_references, own_ids};
 use crate::{Caption, Document, Heading, Page};
 
 /// The most headings of a document, and the most captions.
@@ -262,11 +262,7 @@ pub(super) fn complete(document: &mut Document) {
         }
         document.references = entries(&lines);
     }
-    let pages = document.pages.iter().take(3).map(|page| page.text.chars());
-    let top: String = pages
-        .flat_map(|page| page.chain(['\n']))
-        .take(6_000)
-        .collect();
+    let (doi, arxiv_id) = own_ids(document, 3);
     let meta = &mut document.meta;
     if meta.title.is_none() {
         meta.title = document
@@ -275,6 +271,6 @@ pub(super) fn complete(document: &mut Document) {
             .filter(|heading| heading.level == 1 && heading.page == 1)
             .map(|heading| heading.title.clone());
     }
-    meta.doi = meta.doi.take().or_else(|| find_doi(&top));
-    meta.arxiv_id = meta.arxiv_id.take().or_else(|| find_arxiv(&top));
+    meta.doi = meta.doi.take().or(doi);
+    meta.arxiv_id = meta.arxiv_id.take().or(arxiv_id);
 }

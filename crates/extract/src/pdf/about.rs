@@ -42,6 +42,7 @@ pub(super) fn meta(file: &Document) -> Meta {
             .map(cut),
         doi,
         arxiv_id: find_arxiv(&packet),
+        ..Meta::default()
     }
 }
 

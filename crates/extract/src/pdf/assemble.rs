@@ -6,7 +6,7 @@ use pdf_extract::Document as File;
 use super::{ReadPage, about, letters_of};
 use crate::layout::{Kind, Line, Paragraph, compounds, flow, take_out};
 use crate::structure::{
-    EntryLine, caption_start, entries, find_arxiv, find_doi, is_references, kinds, title_lines,
+    EntryLine, caption_start, entries, is_references, kinds, own_ids, title_lines,
 };
 use crate::{Caption, Document, Heading, Page, Reference};
 
@@ -180,15 +180,11 @@ fn take_parts(document: &mut Document, page: u32, paragraphs: Vec<Paragraph>) {
 
 /// What the first page says where the file's own record is silent.
 fn complete_meta(document: &mut Document, title: Option<String>) {
-    let first: String = document
-        .pages
-        .first()
-        .map(|page| page.text.chars().take(6_000).collect())
-        .unwrap_or_default();
+    let (doi, arxiv_id) = own_ids(document, 1);
     let meta = &mut document.meta;
     meta.title = meta.title.take().or(title);
-    meta.doi = meta.doi.take().or_else(|| find_doi(&first));
-    meta.arxiv_id = meta.arxiv_id.take().or_else(|| find_arxiv(&first));
+    meta.doi = meta.doi.take().or(doi);
+    meta.arxiv_id = meta.arxiv_id.take().or(arxiv_id);
 }
 
 /// The entries of the last section of that name that holds a bibliography. A manual may have a

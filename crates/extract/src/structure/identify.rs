@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::is_references;
+use crate::{Document, Page};
+
 static DOI: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\b10\.\d{4,9}/[^\s"<>{}|\\^`\[\]]+"#).ok());
 static ARXIV: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -25,6 +28,52 @@ pub(crate) fn find_doi(text: &str) -> Option<String> {
 pub(crate) fn find_arxiv(text: &str) -> Option<String> {
     let found = ARXIV.as_ref()?.captures(text)?.get(1)?;
     Some(found.as_str().to_owned())
+}
+
+/// How much of a document is looked at for what it is itself.
+const TOP: usize = 6_000;
+
+/// The DOI and the arXiv identifier that a document gives as its own on its first pages: not those
+/// of works it cites, which would make it another's.
+pub(crate) fn own_ids(document: &Document, pages: usize) -> (Option<String>, Option<String>) {
+    let top = top(document, pages);
+    let cited = |id: &String| {
+        let mut entries = document.references.iter();
+        entries.any(|it| it.doi.as_ref() == Some(id) || it.arxiv_id.as_ref() == Some(id))
+    };
+    let own = |it: &String| !cited(it);
+    (find_doi(&top).filter(own), find_arxiv(&top).filter(own))
+}
+
+/// The text before the bibliography, without entries of one that has no heading.
+fn top(document: &Document, pages: usize) -> String {
+    let list = document
+        .headings
+        .iter()
+        .find(|heading| is_references(&heading.title));
+    let before = |page: &Page| match list {
+        Some(heading) if heading.page == page.number => heading.offset as usize,
+        Some(heading) if heading.page < page.number => 0,
+        _ => usize::MAX,
+    };
+    let pages = document.pages.iter().take(pages);
+    let text: String = pages
+        .flat_map(|page| page.text.chars().take(before(page)).chain(['\n']))
+        .take(TOP)
+        .collect();
+    let is_entry = |line: &&str| {
+        let rest = line.trim_start().trim_start_matches('[');
+        let digits = rest.len()
+            - rest
+                .trim_start_matches(|it: char| it.is_ascii_digit())
+                .len();
+        (1..=3).contains(&digits)
+            && rest
+                .get(digits..)
+                .is_some_and(|it| it.starts_with([']', '.']))
+    };
+    let lines: Vec<&str> = text.lines().filter(|it| !is_entry(it)).collect();
+    lines.join("\n")
 }
 
 /// The first web address in a text that is not a DOI's.

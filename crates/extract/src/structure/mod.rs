@@ -11,7 +11,7 @@ mod title;
 
 pub(crate) use captions::caption_start;
 pub(crate) use headings::{Mark, kinds};
-pub(crate) use identify::{find_arxiv, find_doi};
+pub(crate) use identify::{find_arxiv, find_doi, own_ids};
 pub(crate) use names::{is_references, known_name};
 pub(crate) use references::{EntryLine, entries, entry_lines};
 pub(crate) use title::title_lines;

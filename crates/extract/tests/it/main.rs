@@ -11,4 +11,5 @@ mod hostile;
 mod laws;
 mod maker;
 mod papers;
+mod records;
 mod workshop;
