@@ -178,15 +178,24 @@ impl Resources for KnowledgePages {
         if kind != ARTICLE && kind != TEXT {
             return Vec::new();
         }
-        let address = address_of(id);
-        let mut touched = vec![
-            Touched::Resource(ALL.to_owned()),
-            Touched::Under(format!("{address}/")),
-            Touched::Resource(address),
-        ];
+        let mut touched = vec![Touched::Resource(ALL.to_owned())];
+        for address in [Some(address_of(id)), by_key(change)].into_iter().flatten() {
+            touched.push(Touched::Under(format!("{address}/")));
+            touched.push(Touched::Resource(address));
+        }
         touched.extend((is_new && kind == ARTICLE).then_some(Touched::List));
         touched
     }
+}
+
+/// The address that an article has by its citation key. Whatever touches its text writes the article
+/// too, and who deletes it writes it first.
+fn by_key(change: &Change) -> Option<String> {
+    let Change::PutItem { item, .. } = change else {
+        return None;
+    };
+    let key = item.body.get("cite_key")?.as_str()?;
+    Some(address_of(key)).filter(|_| item.kind == ARTICLE)
 }
 
 async fn read(uri: &str, address: &Address, desk: Desk<'_>) -> Result<Vec<Contents>, ToolError> {
@@ -344,7 +353,10 @@ impl Listener for Rings {
 
 #[cfg(test)]
 mod tests {
+    use deliberate_core::Timestamp;
+
     use super::*;
+    use crate::collect::{Kept, Version};
 
     #[test]
     fn addresses_lead_where_they_say() {
@@ -369,6 +381,19 @@ mod tests {
             "file://a",
         ] {
             assert_eq!(Address::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn who_follows_an_article_by_its_key_is_told_too() {
+        let now = Timestamp::from_micros(1);
+        let mut kept = Kept::empty(now);
+        "01-id".clone_into(&mut kept.id);
+        "große2020".clone_into(&mut kept.cite_key);
+        let touched = KnowledgePages.touched(&Version { kept, version: 3 }.put(now), None);
+        for address in ["01-id", "große2020"].map(address_of) {
+            assert!(touched.contains(&Touched::Under(format!("{address}/"))));
+            assert!(touched.contains(&Touched::Resource(address)), "{touched:?}");
         }
     }
 }

@@ -6,8 +6,11 @@ use deliberate_extract::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{bibliography, markers::Marker, sentences::sentences};
-use crate::collect::{Place, Text, author_key, title_key};
+use super::{
+    markers::Marker,
+    sentences::{Span, sentences},
+};
+use crate::collect::{Place, Text, author_key, bibliography::bibliographies, title_key};
 
 /// A place where one paper cites another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,22 +100,36 @@ pub(crate) fn entry_of<'a>(references: &'a [Reference], cited: &Article) -> Opti
     references.iter().find(|it| wanted.is(it))
 }
 
-/// The places where this text cites that work, and the entry it does so by.
-pub fn contexts(text: &Text, cited: &Article, window: usize) -> (Option<Reference>, Vec<Context>) {
-    let Some(entry) = entry_of(&text.outline.references, cited) else {
-        return (None, Vec::new());
+/// Where one text cites a work.
+#[derive(Debug, Clone, Default)]
+pub struct Cited {
+    /// The entry it does so by.
+    pub entry: Option<Reference>,
+    /// The places.
+    pub places: Vec<Context>,
+    /// What was looked for to find them, for people.
+    pub looked_for: String,
+}
+
+/// The places where this text cites that work.
+pub fn contexts(text: &Text, cited: &Article, window: usize) -> Cited {
+    let references = &text.outline.references;
+    let Some(entry) = entry_of(references, cited) else {
+        return Cited::default();
     };
-    let family = cited.authors.first().map(|it| it.family.as_str());
-    let marker = Marker::of(entry, family, cited.year());
     let whole = text.whole();
     let spans = sentences(&whole);
-    let body_end = bibliography::start_of(text).unwrap_or(whole.len());
+    let lists = bibliographies(text);
+    let cites = |it: &Span| !lists.iter().any(|list| list.contains(&it.start));
+    let body = spans.iter().filter(|it| cites(it));
+    let body = body.filter_map(|it| whole.get(it.start..it.end));
+    let marker = Marker::of(entry, cited, references, body);
     let mut found = Vec::new();
     for (at, span) in spans.iter().enumerate() {
         let Some(sentence) = whole.get(span.start..span.end) else {
             continue;
         };
-        if span.start >= body_end || found.len() >= MOST || !marker.is_in(sentence) {
+        if !cites(span) || found.len() >= MOST || !marker.is_in(sentence) {
             continue;
         }
         let first = spans.get(at.saturating_sub(window)).unwrap_or(span);
@@ -127,5 +144,9 @@ pub fn contexts(text: &Text, cited: &Article, window: usize) -> (Option<Referenc
             from: "text".to_owned(),
         });
     }
-    (Some(entry.clone()), found)
+    Cited {
+        entry: Some(entry.clone()),
+        places: found,
+        looked_for: marker.forms(),
+    }
 }

@@ -5,12 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    bibliography::is_bibliography,
-    sentences::{Span, sentences},
-};
+use super::sentences::{Span, sentences};
 use crate::collect::{
     Place, Text,
+    bibliography::is_bibliography,
     sections::{SectionAt, sections},
     title_key,
 };

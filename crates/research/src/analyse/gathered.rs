@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use deliberate_toolkit::{Call, ToolError};
 
-use crate::{ArticleFilter, FoundPassage, Lab, Retrieval, Scope, collect::Kept};
+use crate::{
+    ArticleFilter, FoundPassage, Lab, Retrieval, Scope,
+    collect::{Kept, OrderBy},
+};
 
 /// An article and its passages, best first.
 #[derive(Debug, Clone)]
@@ -20,18 +23,19 @@ pub struct Gathered {
 /// The most that is looked at.
 const MOST_PASSAGES: usize = 400;
 
-/// Articles about a topic, the best first, and what whoever asked should know.
+/// Articles about a topic in some order, so many of them, and what whoever asked should know.
 pub async fn gather(
     lab: &Lab,
     call: &Call,
     topic: &str,
     filter: ArticleFilter,
-    most: usize,
+    (order, most): (OrderBy, usize),
     passages_each: usize,
 ) -> Result<(Vec<Gathered>, Vec<String>), ToolError> {
     let wanted = Retrieval {
         question: topic.to_owned(),
-        k: most
+        k: order
+            .looked_at(most)
             .saturating_mul(passages_each.max(1))
             .saturating_mul(2)
             .min(MOST_PASSAGES),
@@ -46,12 +50,12 @@ pub async fn gather(
         .first()
         .map_or(1.0, |it| it.score)
         .max(f32::MIN_POSITIVE);
-    let mut order: Vec<String> = Vec::new();
+    let mut best_first: Vec<String> = Vec::new();
     let mut by_article: BTreeMap<String, Gathered> = BTreeMap::new();
     for passage in found.passages {
         let id = passage.kept.id.clone();
         let entry = by_article.entry(id.clone()).or_insert_with(|| {
-            order.push(id);
+            best_first.push(id);
             Gathered {
                 kept: passage.kept.clone(),
                 passages: Vec::new(),
@@ -60,9 +64,9 @@ pub async fn gather(
         });
         entry.passages.push(passage);
     }
-    let gathered = order
-        .iter()
-        .filter_map(|id| by_article.remove(id))
-        .take(most);
-    Ok((gathered.collect(), found.notes))
+    let gathered = best_first.iter().filter_map(|id| by_article.remove(id));
+    let mut notes = found.notes;
+    let all = gathered.collect();
+    let some = order.of(all, most, |it: &Gathered| (&it.kept, it.share), &mut notes);
+    Ok((some, notes))
 }

@@ -1,16 +1,17 @@
 //! Looking at papers side by side: what they share, who cites whom and where, what they say about
 //! the same thing. All of it is found in texts and sources; nothing is made up by a model.
 
-mod bibliography;
 mod contexts;
 mod cues;
 mod gathered;
 mod markers;
+mod named;
 mod network;
+mod numbers;
 mod sentences;
 
 pub(crate) use contexts::Wanted;
-pub use contexts::{Context, contexts};
+pub use contexts::{Cited, Context, contexts};
 pub(crate) use cues::placeless;
 pub use cues::{Facet, Insight, insights};
 pub use gathered::{Gathered, gather};

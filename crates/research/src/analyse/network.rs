@@ -15,6 +15,7 @@ use crate::{
     Lab,
     discover::search::keys_of,
     sources::{Direction, Link, PaperId, Source},
+    web::WebError,
 };
 
 /// A graph of citations.
@@ -28,6 +29,9 @@ pub struct Network {
     pub problems: Vec<String>,
     /// Who was asked and answered.
     pub answered: Vec<String>,
+    /// Whether somebody could not be asked; who does not know the work could.
+    #[serde(skip)]
+    pub failed: bool,
 }
 
 /// A work.
@@ -148,7 +152,7 @@ impl Drawing {
             }
         });
         let mut links: Vec<Link> = Vec::new();
-        let mut told = false;
+        let (mut told, mut failed) = (false, false);
         for (about, answer) in join_all(asked).await {
             match answer {
                 Ok(Some(found)) => {
@@ -156,13 +160,15 @@ impl Drawing {
                     told = true;
                     links.extend(found);
                 }
-                Ok(None) => {}
-                Err(error) => self
-                    .network
-                    .problems
-                    .push(format!("{}: {error}", about.title)),
+                Ok(None) | Err(WebError::NotThere { .. }) => {}
+                Err(error) => {
+                    failed = true;
+                    let problem = format!("{}: {error}", about.title);
+                    self.network.problems.push(problem);
+                }
             }
         }
+        self.network.failed |= failed;
         if !told {
             let title = &self
                 .network
@@ -174,9 +180,10 @@ impl Drawing {
                 Direction::Cited => "what is cited by",
             };
             let title = cut_to_chars(title.as_deref().unwrap_or(""), 100);
+            let could = if failed { "could say" } else { "knows" };
             self.network
                 .problems
-                .push(format!("no source could say {what} {title:?}"));
+                .push(format!("no source {could} {what} {title:?}"));
         }
         links.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
         let mut reached: Vec<usize> = Vec::new();

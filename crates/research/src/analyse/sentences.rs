@@ -9,8 +9,9 @@ pub(crate) struct Span {
 
 /// Words that end with a dot without ending a sentence.
 const SHORT: &[&str] = &[
-    "al", "fig", "figs", "eq", "eqs", "ref", "refs", "sec", "no", "vol", "pp", "vs", "cf", "e.g",
-    "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "resp", "etc", "tab", "ca",
+    "al", "fig", "figs", "eq", "eqs", "ref", "refs", "sec", "no", "vol", "p", "pp", "vs", "cf",
+    "e.g", "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "resp", "etc", "tab", "ca",
+    "ch", "chap",
 ];
 
 /// What may stand between the mark that ends a sentence and the space behind it.
@@ -26,7 +27,8 @@ pub(crate) fn sentences(text: &str) -> Vec<Span> {
         let ends = match it {
             '.' | '!' | '?' => {
                 let after = text.get(at + it.len_utf8()..).unwrap_or("");
-                begins_anew(after) && !(it == '.' && is_short(text.get(start..at).unwrap_or("")))
+                let before = text.get(start..at).unwrap_or("");
+                begins_anew(before, after) && !(it == '.' && is_short(before))
             }
             '\u{c}' => true,
             '\n' => next.is_some_and(|(_, next)| next == '\n'),
@@ -38,6 +40,11 @@ pub(crate) fn sentences(text: &str) -> Vec<Span> {
             while let Some((at, closing)) = chars.next_if(|(_, it)| CLOSING.contains(it)) {
                 end = at + closing.len_utf8();
             }
+            if !it.is_whitespace() {
+                let before = text.get(start..at).unwrap_or("");
+                end += note(before, text.get(end..).unwrap_or(""));
+            }
+            while chars.next_if(|(at, _)| *at < end).is_some() {}
             push(&mut spans, text, start, end);
             start = end;
         }
@@ -59,9 +66,28 @@ fn push(spans: &mut Vec<Span>, text: &str, start: usize, end: usize) {
     }
 }
 
+/// How long the mark of a note is that stands behind the end of a sentence: `fact.¹`, and `fact.1`,
+/// where it is no longer raised.
+fn note(before: &str, after: &str) -> usize {
+    let joins = |it: char| matches!(it, ',' | '–' | '—' | '-' | '⁻' | '˒');
+    let raised = |it: char| matches!(it, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹');
+    let figure = |it: char| it.is_ascii_digit();
+    if after.starts_with(raised) {
+        return after.len() - after.trim_start_matches(|it| raised(it) || joins(it)).len();
+    }
+    let rest = after.trim_start_matches(|it| figure(it) || joins(it));
+    let ends = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    if before.ends_with(char::is_alphabetic) && after.starts_with(figure) && ends {
+        after.len() - rest.len()
+    } else {
+        0
+    }
+}
+
 /// A sentence begins after a space, with a capital, a digit, a bracket or a quote.
-fn begins_anew(after: &str) -> bool {
+fn begins_anew(before: &str, after: &str) -> bool {
     let after = after.trim_start_matches(CLOSING);
+    let after = after.get(note(before, after)..).unwrap_or("");
     let rest = after.trim_start();
     if rest.is_empty() {
         return true;
@@ -74,7 +100,7 @@ fn begins_anew(after: &str) -> bool {
 
 fn is_short(before: &str) -> bool {
     let word = before
-        .rsplit(|it: char| it.is_whitespace() || it == '(')
+        .rsplit(|it: char| it.is_whitespace() || matches!(it, '(' | '[' | ',' | ';'))
         .next()
         .unwrap_or("");
     let lower = word.to_lowercase();
@@ -111,5 +137,17 @@ mod tests {
             ["J. R. Doe wrote it.", "A heading", "The end"]
         );
         assert_eq!(cut("  "), Vec::<&str>::new());
+        assert_eq!(
+            cut(
+                "It is so [1, p. 5]. So it is [1,p. 5]. Peat burns.¹,² It smoulders.3 Nobody knows."
+            ),
+            [
+                "It is so [1, p. 5].",
+                "So it is [1,p. 5].",
+                "Peat burns.¹,²",
+                "It smoulders.3",
+                "Nobody knows."
+            ]
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! A draft once it is checked: which sentences stand, and how much of it does.
 
+use std::collections::BTreeSet;
+
 use deliberate_toolkit::ToolError;
 
 use super::{
@@ -11,6 +13,8 @@ use super::{
 #[derive(Debug, Clone, Default)]
 pub(super) struct Judged {
     pub(super) sentences: Vec<(Claim, Checked)>,
+    /// Those that a model alone vouched for.
+    pub(super) by_model: BTreeSet<usize>,
 }
 
 /// Does a check beside the runtime: many passages are some work.
@@ -35,6 +39,7 @@ impl Judged {
             };
             Self {
                 sentences: claims.into_iter().map(check).collect(),
+                by_model: BTreeSet::new(),
             }
         })
         .await

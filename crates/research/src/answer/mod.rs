@@ -24,6 +24,7 @@ pub(crate) use plain::{Answered, Asked, answer};
 pub(crate) use relevance::band;
 pub use relevance::{By, QuestionLike, Relevance, relevance};
 pub use shelf::Retrieves;
+pub(crate) use shelf::{look, looked_for};
 pub use shown::{
     Citation, PassageShown, ProblemShown, SentenceShown, SourceShown, Status, TracedNode,
 };

@@ -9,7 +9,7 @@ use super::{
     judged::Judged,
     pool::Pool,
     said,
-    shelf::{Retrieves, look, scope},
+    shelf::{Retrieves, look, looked_for, scope},
     shown::{self, SentenceShown, SourceShown, Status, relevance_of},
 };
 use crate::{FoundPassage, Retrieval, Retrieved, collect::mode_name};
@@ -19,6 +19,7 @@ pub(crate) struct Asked {
     pub(crate) question: String,
     pub(crate) max_sources: usize,
     pub(crate) min_relevance: f64,
+    /// Whether what is said names the places; the data does in any case.
     pub(crate) include_citations: bool,
     pub(crate) scope: String,
 }
@@ -46,7 +47,7 @@ pub(crate) async fn answer<R: Retrieves>(
     call: &Call,
     asked: &Asked,
 ) -> Result<Answered, ToolError> {
-    let question = call.checked_content("question", &asked.question)?;
+    let question = looked_for(call, "question", &asked.question)?;
     let wanted = Retrieval {
         question: question.to_owned(),
         k: (asked.max_sources * 2).clamp(4, MOST_PASSAGES),
@@ -202,14 +203,13 @@ impl<'a> Work<'a> {
             return self.withheld(judged, least);
         }
         let sources = self.sources();
-        let cited = self.asked.include_citations;
-        let sentences = shown::sentences(judged, &self.pool, &sources, cited);
+        let sentences = shown::sentences(judged, &self.pool, &sources);
         let status = if judged.claims() == 0 {
             Status::NothingFound
         } else {
             Status::Answered
         };
-        let mut text = said::answer(&sentences, &sources, cited);
+        let mut text = said::answer(&sentences, &sources, self.asked.include_citations);
         if status == Status::NothingFound {
             text = format!(
                 "The passages found do not answer this.\n\n{text}{}",
@@ -229,8 +229,7 @@ impl<'a> Work<'a> {
 
     fn withheld(self, judged: &Judged, least: f64) -> Answered {
         let sources = self.sources();
-        let cited = self.asked.include_citations;
-        let sentences = shown::sentences(judged, &self.pool, &sources, cited);
+        let sentences = shown::sentences(judged, &self.pool, &sources);
         let said = withheld_text(judged, least, &sources, &self.notes);
         Answered {
             said,

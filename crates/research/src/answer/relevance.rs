@@ -192,39 +192,15 @@ fn instead(question: &QuestionLike, article: &Article, why: &str) -> Relevance {
 }
 
 /// How well a paper fits by its words: each keyword and topic that its title or abstract has, those
-/// of the title counting more.
+/// of the title counting more. What the question is called counts only where it has neither: a name
+/// may be any label, and must keep no paper out.
 fn words(question: &QuestionLike, article: &Article) -> Relevance {
-    let title = verify::matter(&article.title);
-    let summary = article.summary.as_deref().unwrap_or_default();
-    let mut text = verify::matter(&cut_to_chars(summary, 20_000));
-    text.extend(
-        article
-            .keywords
-            .iter()
-            .take(100)
-            .flat_map(|it| verify::matter(it)),
-    );
-    let share = |phrase: &str| {
-        let wanted = verify::matter(phrase);
-        if wanted.is_empty() {
-            return 0.0;
-        }
-        let points: f64 = wanted.iter().map(|it| points(it, &title, &text)).sum();
-        points / wanted.len() as f64
-    };
-    let mean = |phrases: &[String]| {
-        let all: Vec<f64> = phrases.iter().take(100).map(|it| share(it)).collect();
-        (!all.is_empty()).then(|| {
-            // A paper need not have every keyword: the best ones count most.
-            let best = all.iter().copied().fold(0.0, f64::max);
-            let sum: f64 = all.iter().sum();
-            0.5 * best + 0.5 * sum / all.len() as f64
-        })
-    };
-    let keywords = mean(&question.keywords);
-    let topics = mean(&question.topics);
-    let name = share(&question.name);
-    let parts = [(keywords, 0.5), (topics, 0.2), (Some(name), 0.3)];
+    let paper = Wording::of(article);
+    let keywords = paper.mean(&question.keywords);
+    let topics = paper.mean(&question.topics);
+    let bare = keywords.is_none() && topics.is_none();
+    let name = bare.then(|| paper.share(&question.name));
+    let parts = [(keywords, 0.5), (topics, 0.2), (name, 0.3)];
     let weight: f64 = parts
         .iter()
         .filter(|it| it.0.is_some())
@@ -240,23 +216,85 @@ fn words(question: &QuestionLike, article: &Article) -> Relevance {
         0.0
     };
     let score = (sum / weight.max(f64::EPSILON) + bonus).clamp(0.0, 1.0);
-    let matched: Vec<String> = question
-        .keywords
-        .iter()
-        .filter(|it| share(it) >= 0.6)
-        .cloned()
-        .collect();
-    let reasoning = format!(
-        "By words: {} of {} keywords are in its title or abstract; {}.",
-        matched.len(),
-        question.keywords.len(),
-        band(score)
-    );
+    let matched: Vec<String> = paper.dealt_with(&question.keywords).cloned().collect();
     Relevance {
         score: (score * 1_000.0).round() / 1_000.0,
+        reasoning: paper.reason(question, matched.len(), score),
         matched_keywords: matched,
-        reasoning,
         by: By::Words,
+    }
+}
+
+/// The words of a paper, as they are matched.
+struct Wording {
+    title: HashSet<String>,
+    text: HashSet<String>,
+}
+
+impl Wording {
+    fn of(article: &Article) -> Self {
+        let summary = article.summary.as_deref().unwrap_or_default();
+        let mut text = verify::matter(&cut_to_chars(summary, 20_000));
+        let keywords = article.keywords.iter().take(100);
+        text.extend(keywords.flat_map(|it| verify::matter(it)));
+        Self {
+            title: verify::matter(&article.title),
+            text,
+        }
+    }
+
+    /// How much of a phrase it has, 0 to 1.
+    fn share(&self, phrase: &str) -> f64 {
+        let wanted = verify::matter(phrase);
+        if wanted.is_empty() {
+            return 0.0;
+        }
+        let points: f64 = wanted.iter().map(|it| self.points(it)).sum();
+        points / wanted.len() as f64
+    }
+
+    fn points(&self, word: &str) -> f64 {
+        if self.title.contains(word) {
+            1.0
+        } else if self.text.contains(word) {
+            0.75
+        } else {
+            0.0
+        }
+    }
+
+    /// How much of several it has; nothing if there are none.
+    fn mean(&self, phrases: &[String]) -> Option<f64> {
+        let all: Vec<f64> = phrases.iter().take(100).map(|it| self.share(it)).collect();
+        (!all.is_empty()).then(|| {
+            // A paper need not have every keyword: the best ones count most.
+            let best = all.iter().copied().fold(0.0, f64::max);
+            let sum: f64 = all.iter().sum();
+            0.5 * best + 0.5 * sum / all.len() as f64
+        })
+    }
+
+    /// Those that it has most of.
+    fn dealt_with<'a>(&self, phrases: &'a [String]) -> impl Iterator<Item = &'a String> {
+        phrases.iter().filter(move |it| self.share(it) >= 0.6)
+    }
+
+    /// Why it has that score, by what it was judged by.
+    fn reason(&self, question: &QuestionLike, keywords: usize, score: f64) -> String {
+        let (has, of, what) = match (&question.keywords, &question.topics) {
+            (all, _) if !all.is_empty() => (keywords, all.len(), "keywords"),
+            (_, all) if !all.is_empty() => (self.dealt_with(all).count(), all.len(), "topics"),
+            _ => {
+                let all = verify::matter(&question.name);
+                let has = all.iter().filter(|it| self.points(it) > 0.0).count();
+                (has, all.len(), "words of the question")
+            }
+        };
+        let band = band(score);
+        if of == 0 {
+            return format!("By words: the question has none to go by; {band}.");
+        }
+        format!("By words: {has} of {of} {what} are in its title or abstract; {band}.")
     }
 }
 
@@ -264,16 +302,6 @@ fn words(question: &QuestionLike, article: &Article) -> Relevance {
 fn is_by(article: &Article, author: &str) -> bool {
     let authors = article.authors.iter().take(1_000);
     authors.into_iter().any(|it| holds(author, &it.family))
-}
-
-fn points(word: &str, title: &HashSet<String>, text: &HashSet<String>) -> f64 {
-    if title.contains(word) {
-        1.0
-    } else if text.contains(word) {
-        0.75
-    } else {
-        0.0
-    }
 }
 
 /// What a score means.

@@ -31,6 +31,7 @@ pub enum Status {
 pub struct SentenceShown {
     text: String,
     verdict: Verdict,
+    judged_by: Judge,
     citations: Vec<Citation>,
     problems: Vec<ProblemShown>,
     /// Whether the check found the place: those that the sentence cites do not say so, or it cites
@@ -40,6 +41,17 @@ pub struct SentenceShown {
     /// Passages that say otherwise
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disputed: Vec<Citation>,
+}
+
+/// Who came to a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Judge {
+    /// The verifier, which asks nobody
+    Code,
+    /// A model, of what the verifier could not tell
+    Model,
 }
 
 /// What is wrong with a sentence.
@@ -147,7 +159,7 @@ pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<Source
             end_page: found.place.end_page,
             end: found.place.end,
             relevance: fits,
-            excerpt: cut_to_chars(&said::inline(&found.passage.text), EXCERPT_CHARS),
+            excerpt: cut_to_chars(&said::one_line(&found.passage.text), EXCERPT_CHARS),
         };
         if let Some(source) = all.iter_mut().find(|it| it.article_id == found.kept.id) {
             source.relevance = source.relevance.max(fits);
@@ -159,7 +171,7 @@ pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<Source
             number: all.len() + 1,
             article_id: found.kept.id.clone(),
             cite_key: found.kept.cite_key.clone(),
-            title: said::inline(&article.title),
+            title: said::one_line(&article.title),
             authors: said::authors(article),
             year: article.year(),
             retracted: article.retracted == Some(true),
@@ -198,11 +210,16 @@ pub(super) fn sentences(
     judged: &Judged,
     pool: &Pool,
     sources: &[SourceShown],
-    cited: bool,
 ) -> Vec<SentenceShown> {
-    let all = judged.sentences.iter();
-    all.map(|(claim, checked)| sentence(claim, checked, pool, sources, cited))
-        .collect()
+    let all = judged.sentences.iter().enumerate();
+    all.map(|(at, (claim, checked))| {
+        let mut shown = sentence(claim, checked, pool, sources);
+        if judged.by_model.contains(&at) {
+            shown.judged_by = Judge::Model;
+        }
+        shown
+    })
+    .collect()
 }
 
 fn sentence(
@@ -210,11 +227,9 @@ fn sentence(
     checked: &Checked,
     pool: &Pool,
     sources: &[SourceShown],
-    cited: bool,
 ) -> SentenceShown {
     let show = |all: &[Evidence]| -> Vec<Citation> {
-        let wanted = all.iter().filter(|_| cited);
-        wanted
+        all.iter()
             .filter_map(|it| citation(it, pool, sources))
             .take(4)
             .collect()
@@ -224,8 +239,9 @@ fn sentence(
         problem: it.clone(),
     });
     SentenceShown {
-        text: said::inline(&claim.text),
+        text: said::one_line(&claim.text),
         verdict: checked.verdict,
+        judged_by: Judge::Code,
         citations: show(&checked.evidence),
         problems: problems.collect(),
         citation_supplied: checked.corrected,
@@ -257,6 +273,11 @@ impl SentenceShown {
     /// Whether the place it rests on is one that the check found.
     pub(super) const fn has_supplied_mark(&self) -> bool {
         self.citation_supplied
+    }
+
+    /// Whether a model alone says so.
+    pub(super) const fn is_by_model(&self) -> bool {
+        matches!(self.judged_by, Judge::Model)
     }
 
     pub(super) const fn verdict(&self) -> Verdict {

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::taken_back::without_mark;
+use super::{near::may_be_meant, taken_back::without_mark};
 use crate::{
     Lab,
     collect::enrich::look_up,
@@ -30,6 +30,9 @@ pub struct Checked {
     pub given: Article,
     /// The work that was found, as sources describe it.
     pub found: Option<Article>,
+    /// Where none was found: a work of that title, which may be meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<Article>,
     /// How like the two are, 0 to 1.
     pub likeness: f32,
     /// In what they differ.
@@ -56,7 +59,7 @@ pub enum CitationStatus {
     WrongIdentifier,
     /// No source that answered knows it.
     NotFound,
-    /// Not enough sources could be asked.
+    /// Not enough sources could be asked, or there is nothing to ask for.
     Unknown,
 }
 
@@ -68,7 +71,7 @@ impl CitationStatus {
             Self::Differs => "exists, but differs",
             Self::WrongIdentifier => "its identifier is another work's",
             Self::NotFound => "not found",
-            Self::Unknown => "unknown: not every source could be asked",
+            Self::Unknown => "unknown: it could not be checked",
         }
     }
 }
@@ -93,6 +96,7 @@ pub async fn check(lab: &Lab, given: &Article) -> Checked {
         status: CitationStatus::Unknown,
         given: brief(given.clone()),
         found: None,
+        near: None,
         likeness: 0.0,
         differences: Vec::new(),
         notices: Vec::new(),
@@ -299,7 +303,10 @@ async fn the_right_one(lab: &Lab, given: &Article, checked: &mut Checked) -> boo
 /// The work of that title, where no id led to one.
 async fn by_title(lab: &Lab, given: &Article, named: &Named, checked: &mut Checked) {
     if given.title.trim().is_empty() {
-        if !named.in_doubt {
+        if ids_of(given).is_empty() {
+            let why = "nothing to look for: it has neither an identifier nor a title";
+            checked.reasons.push(why.to_owned());
+        } else if !named.in_doubt {
             checked.status = CitationStatus::NotFound;
             checked
                 .reasons
@@ -309,20 +316,20 @@ async fn by_title(lab: &Lab, given: &Article, named: &Named, checked: &mut Check
     }
     let (best, decision) = titled(lab, given, checked).await;
     checked.likeness = decision.likeness.score;
-    let Some(best) = best.filter(|_| decision.verdict != Verdict::Different) else {
+    let Some(best) = best else {
         checked.status = not_found(checked);
         return;
     };
-    if !is_it(&decision) {
+    let differs = decision.likeness.differs.as_slice();
+    if is_it(&decision) {
+        checked.status = named.settle(&best, differs, checked);
+        checked.found = Some(best);
+    } else {
         checked.status = not_found(checked);
-        checked
-            .reasons
-            .insert(0, format!("the nearest work is {:?}", best.title));
-        return;
+        checked.reasons.insert(0, may_be_meant(&best, differs));
+        checked.near = Some(best);
     }
-    checked.status = named.settle(&best, &decision.likeness.differs, checked);
     checked.differences = decision.likeness.differs;
-    checked.found = Some(best);
 }
 
 /// Nobody can say that a work does not exist who was not let ask.

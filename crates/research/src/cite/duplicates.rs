@@ -1,8 +1,21 @@
 //! Entries of a bibliography that are one work.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use deliberate_citations::{BibRecord, merge_keys};
+
+/// Keys that more than one entry has. BibTeX takes no second one, however its letters are written.
+pub(crate) fn repeated_keys(records: &[BibRecord]) -> Vec<String> {
+    let mut entries = BTreeMap::<String, Vec<&str>>::new();
+    for record in records {
+        let key = record.key.to_lowercase();
+        entries.entry(key).or_default().push(&record.key);
+    }
+    let repeated = entries.values().filter(|it| it.len() > 1);
+    repeated
+        .filter_map(|it| it.first().map(|key| (*key).to_owned()))
+        .collect()
+}
 
 /// Entries that are one work: that have a DOI, an arXiv id, or title and author in common, be it
 /// by way of a third.

@@ -4,8 +4,9 @@
 mod check;
 mod choose;
 mod duplicates;
+mod near;
 mod taken_back;
 
 pub use check::{Checked, CitationStatus, check};
 pub(crate) use choose::{Chosen, choose, choose_all};
-pub(crate) use duplicates::duplicates;
+pub(crate) use duplicates::{duplicates, repeated_keys};

@@ -3,11 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::{Article, ArxivId, Author, Doi, WorkKind, cut_to_chars};
+use deliberate_core::{
+    Article, ArxivId, Author, Doi, PartialDate, WorkKind, cut_to_chars, names_in,
+};
 use deliberate_extract::Meta;
 
 use super::{
     Category, Text,
+    bibliography::bibliographies,
     sections::{sections, sections_called},
     title_key,
 };
@@ -34,12 +37,19 @@ pub(crate) fn article_of(meta: &Meta, name: &str, category: Category) -> Article
     let arxiv_id = meta.arxiv_id.as_deref().and_then(ArxivId::parse);
     Article {
         title: title.unwrap_or_else(|| one_line(&name.replace(['_', '-'], " "))),
-        authors: meta.authors.as_deref().map(authors).unwrap_or_default(),
+        authors: match meta.author_list.as_slice() {
+            [] => meta.authors.as_deref().map(authors).unwrap_or_default(),
+            each => people(each.iter()),
+        },
         kind: match category {
             Category::External => WorkKind::Document,
             Category::ResearchPaper if arxiv_id.is_some() => WorkKind::Preprint,
             Category::ResearchPaper => WorkKind::Unknown,
         },
+        // When a file was made says nothing about when the work appeared.
+        date: meta.published.as_deref().and_then(PartialDate::parse),
+        venue: line_of(meta.venue.as_ref()),
+        pdf_url: meta.pdf_url.clone().filter(|it| is_web_address(it)),
         doi: meta.doi.as_deref().and_then(Doi::parse),
         arxiv_id,
         language: language(meta),
@@ -81,15 +91,17 @@ fn after_the_word(page: &str) -> Option<&str> {
     rest.split("\n\n").next()
 }
 
-/// Whether a record is this document's own: most of its title's words stand at the beginning. An id
-/// on the first page may be another paper's.
-pub(crate) fn is_own(record: &Article, text: &Text) -> bool {
-    let pages = text.pages.iter().take(2);
-    let beginning: String = pages
-        .flat_map(|page| page.chars().chain(['\n']))
-        .take(BEGINNING)
-        .collect();
-    let there = title_key(&beginning);
+/// Whether a record is that of a document with this title: most of its own title's words stand in
+/// that, or at the beginning of the text. An id on the first page may be another paper's.
+pub(crate) fn is_own(record: &Article, title: &str, text: &Text) -> bool {
+    let whole = text.whole();
+    // Titles of works it cites are not its own.
+    let list = bibliographies(text).first().map(|it| it.start);
+    let two = text.page_starts().get(2).copied();
+    let end = [list, two].into_iter().flatten().min();
+    let own = end.and_then(|it| whole.get(..it)).unwrap_or(&whole);
+    let beginning: String = own.chars().take(BEGINNING).collect();
+    let there = title_key(&format!("{title}\n{beginning}"));
     let there: BTreeSet<&str> = there.split(' ').collect();
     let title = title_key(&record.title);
     let words: BTreeSet<&str> = title.split(' ').filter(|it| !it.is_empty()).collect();
@@ -100,33 +112,30 @@ pub(crate) fn is_own(record: &Article, text: &Text) -> bool {
     found as f64 >= words.len() as f64 * OWN_TITLE
 }
 
-/// Names that stand in one text. Set apart by semicolons or `and`; by commas if each part is a whole
-/// name.
+/// Those whose names stand in one text.
 fn authors(text: &str) -> Vec<Author> {
-    let text = text.replace(" and ", ";").replace(['&', '\n'], ";");
-    let mut names = Vec::new();
-    for part in text.split(';') {
-        let parts: Vec<&str> = part
-            .split(',')
-            .map(str::trim)
-            .filter(|it| !it.is_empty())
-            .collect();
-        let whole = |it: &str| it.split_whitespace().count() > 1;
-        if parts.len() > 1 && parts.iter().all(|it| whole(it)) {
-            names.extend(parts.iter().map(|it| (*it).to_owned()));
-        } else {
-            names.push(parts.join(", "));
-        }
-    }
+    people(names_in(text, 3).iter())
+}
+
+fn people<'n>(names: impl Iterator<Item = &'n String>) -> Vec<Author> {
     let fits = |it: &String| {
         let letters = it.chars().filter(|it| it.is_alphabetic()).count();
         letters > 1 && it.chars().count() <= NAME_CHARS && !it.contains('@')
     };
-    let names = names.iter().map(|it| one_line(it)).filter(fits);
+    let names = names.map(|it| one_line(it)).filter(fits);
     names
         .take(MOST_AUTHORS)
         .map(|it| Author::parse(&it))
         .collect()
+}
+
+fn line_of(said: Option<&String>) -> Option<String> {
+    said.map(|it| one_line(it)).filter(|it| !it.is_empty())
+}
+
+fn is_web_address(text: &str) -> bool {
+    let url = url::Url::parse(text);
+    url.is_ok_and(|it| matches!(it.scheme(), "http" | "https"))
 }
 
 fn language(meta: &Meta) -> Option<String> {
@@ -209,6 +218,38 @@ mod tests {
             ["Ada Lovelace", "Charles Babbage"]
         );
         assert_eq!(names(" ; x@y.org"), Vec::<String>::new());
+    }
+
+    fn article(meta: &Meta) -> Article {
+        article_of(meta, "file", Category::ResearchPaper)
+    }
+
+    #[test]
+    fn the_record_of_a_file_becomes_that_of_the_work() {
+        let said = |text: &str| Some(text.to_owned());
+        let found = article(&Meta {
+            authors: said("García Márquez, Gabriel José"),
+            author_list: vec!["García Márquez, Gabriel José".to_owned()],
+            published: said("2021/03/17"),
+            venue: said(" Fire \n& Soil "),
+            pdf_url: said("https://example.org/x.pdf"),
+            ..Meta::default()
+        });
+        let names: Vec<String> = found.authors.iter().map(Author::full_name).collect();
+        assert_eq!(names, ["Gabriel José García Márquez"]);
+        assert_eq!(found.date, PartialDate::parse("2021-03-17"));
+        assert_eq!(found.venue.as_deref(), Some("Fire & Soil"));
+        assert!(found.pdf_url.is_some());
+    }
+
+    #[test]
+    fn when_a_file_was_made_is_not_when_the_work_appeared() {
+        let found = article(&Meta {
+            created: Some("2023-04-21T10:30:00".to_owned()),
+            pdf_url: Some("file:///etc/passwd".to_owned()),
+            ..Meta::default()
+        });
+        assert_eq!((found.date, found.pdf_url), (None, None));
     }
 
     #[test]

@@ -14,7 +14,10 @@ use deliberate_extract::OpenFile;
 use deliberate_toolkit::{Issue, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use super::opened::open_below;
+use super::{
+    opened::open_below,
+    walk::{Below, walk},
+};
 use crate::Options;
 
 /// The longest path.
@@ -51,7 +54,9 @@ impl SafeFile {
             } else {
                 "no plain file"
             };
-            return Err(refused(format!("{} is {what}", shown(&path))));
+            let hint = "Name a file; batch_process_pdfs takes a folder.";
+            let message = format!("{} is {what}", shown(&path));
+            return Err(refused("NotAFile", message, hint));
         }
         Ok(Self {
             bytes: about.len(),
@@ -113,6 +118,10 @@ pub(crate) async fn readable_file(
                 hint: Some("Raise the limit in the settings, or split the file.".to_owned()),
             });
         }
+        if file.bytes == 0 {
+            let hint = "Copy or download it again, then add it.";
+            return Err(refused("EmptyFile", "the file is empty".to_owned(), hint));
+        }
         Ok(file)
     })
     .await
@@ -131,7 +140,9 @@ pub(crate) async fn readable_folder(
         if path.is_dir() {
             return Ok(path);
         }
-        Err(refused(format!("{} is no folder", shown(&path))))
+        let hint = "Name a folder; process_pdf takes one file.";
+        let message = format!("{} is no folder", shown(&path));
+        Err(refused("NotAFolder", message, hint))
     })
     .await
 }
@@ -183,52 +194,9 @@ pub(crate) async fn papers_folder(
     .await
 }
 
-/// Files below a folder that can be read, by their names, in order, so many at the most. Hidden
-/// ones and links are passed over.
-pub(crate) async fn files_below(folder: PathBuf, most: usize) -> Result<Vec<PathBuf>, ToolError> {
-    blocking(move || {
-        let mut found = Vec::new();
-        let mut folders = vec![(folder, DEEPEST)];
-        while let Some((folder, depth)) = folders.pop() {
-            let entries = std::fs::read_dir(&folder).map_err(|error| failed(&folder, &error))?;
-            for entry in entries.flatten().take(MOST_ENTRIES) {
-                let name = entry.file_name();
-                let Ok(kind) = entry.file_type() else {
-                    continue;
-                };
-                if name.to_string_lossy().starts_with('.') || kind.is_symlink() {
-                    continue;
-                }
-                if kind.is_dir() && depth > 0 {
-                    folders.push((entry.path(), depth - 1));
-                } else if kind.is_file() && is_document(&entry.path()) {
-                    found.push(entry.path());
-                }
-            }
-            if found.len() > MOST_ENTRIES {
-                break;
-            }
-        }
-        found.sort();
-        found.truncate(most);
-        Ok(found)
-    })
-    .await
-}
-
-/// How deep folders are looked into.
-const DEEPEST: usize = 16;
-
-/// The most files that are looked at.
-const MOST_ENTRIES: usize = 20_000;
-
-/// Whether a file's name says that it is one that can be read.
-pub(crate) fn is_document(path: &Path) -> bool {
-    const ENDINGS: &[&str] = &[
-        "pdf", "html", "htm", "md", "markdown", "txt", "docx", "epub",
-    ];
-    let ending = path.extension().and_then(|it| it.to_str());
-    ending.is_some_and(|it| ENDINGS.contains(&it.to_ascii_lowercase().as_str()))
+/// What is below a folder: so many of its files at the most.
+pub(crate) async fn files_below(folder: PathBuf, most: usize) -> Result<Below, ToolError> {
+    blocking(move || walk(&folder, most).map_err(|error| failed(&folder, &error))).await
 }
 
 /// The SHA-256 of bytes, in hex.
@@ -343,7 +311,11 @@ fn checked(field: &'static str, given: &str) -> Result<PathBuf, ToolError> {
         let rule = format!("must be a path of 1 to {PATH_BYTES} bytes");
         return Err(ToolError::Invalid(vec![Issue::new(field, rule)]));
     }
-    Ok(PathBuf::from(plain))
+    // Clients do not go through a shell.
+    let home = plain
+        .strip_prefix("~/")
+        .and_then(|below| Some(std::env::home_dir()?.join(below)));
+    Ok(home.unwrap_or_else(|| PathBuf::from(plain)))
 }
 
 fn not_papers(root: &Path) -> ToolError {
@@ -357,11 +329,11 @@ fn not_papers(root: &Path) -> ToolError {
     }
 }
 
-fn refused(message: String) -> ToolError {
+fn refused(code: &str, message: String, hint: &str) -> ToolError {
     ToolError::Told {
-        code: "NotAFile".to_owned(),
+        code: code.to_owned(),
         message,
-        hint: Some("Name a file; batch_process_pdfs takes a folder.".to_owned()),
+        hint: Some(hint.to_owned()),
     }
 }
 

@@ -30,7 +30,7 @@ impl ArticleFilter {
             all.push(Filter::Not(Box::new(Filter::Documents(ids))));
         }
         all.extend(self.author.as_deref().map(by_author));
-        all.extend(between(self.date_from, self.date_to));
+        all.extend(between(self.date_from, self.date_to)?);
         if let Some(kind) = &self.kind {
             all.push(word("kind", kind_named("document_type", kind)?.as_str()));
         }
@@ -106,15 +106,23 @@ fn by_author(name: &str) -> Filter {
 }
 
 /// Within two dates, both included: a year is all of it.
-fn between(from: Option<PartialDate>, to: Option<PartialDate>) -> Option<Filter> {
+fn between(
+    from: Option<PartialDate>,
+    to: Option<PartialDate>,
+) -> Result<Option<Filter>, ToolError> {
     if from.is_none() && to.is_none() {
-        return None;
+        return Ok(None);
     }
-    Some(Filter::Number {
+    let (from, to) = (from.map(PartialDate::as_number), to.map(last_day));
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        let issue = Issue::new("date_to", "must not be before date_from");
+        return Err(ToolError::Invalid(vec![issue]));
+    }
+    Ok(Some(Filter::Number {
         name: "date".to_owned(),
-        from: from.map(PartialDate::as_number),
-        to: to.map(last_day),
-    })
+        from,
+        to,
+    }))
 }
 
 /// The last number that a date, of which parts may not be known, can be.

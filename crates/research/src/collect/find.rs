@@ -19,7 +19,7 @@ use super::{
 use crate::{Lab, Rerank};
 
 /// The most passages of one search.
-const MOST_PASSAGES: usize = 200;
+pub(crate) const MOST_PASSAGES: usize = 200;
 
 /// How long a search waits for the services that the settings name.
 const SEARCH_TIME: Duration = Duration::from_secs(12);
@@ -33,6 +33,10 @@ const MOST_ROUNDS: usize = 4;
 /// How like a topic an article must be, by meaning, to be in a custom index without any of its
 /// words.
 const LIKE_ENOUGH: f32 = 0.45;
+
+/// What is said if no word of the question is anywhere.
+pub(crate) const BY_MEANING_ALONE: &str = "No word of the question is in what was searched: these \
+     passages were found by meaning alone, and may have nothing to do with it.";
 
 /// How many of an article's own passages speak for it when others like it are looked for.
 const SPEAKERS: usize = 12;
@@ -300,11 +304,7 @@ fn by_meaning_alone(wanted: SearchMode, hits: &Hits) -> Option<String> {
     let alone = !hits.hits.is_empty()
         && matches!(wanted, SearchMode::Hybrid)
         && hits.hits.iter().all(|it| it.text_score.is_none());
-    alone.then(|| {
-        "No word of the question is in what was searched: these passages were found by meaning \
-         alone, and may have nothing to do with it."
-            .to_owned()
-    })
+    alone.then(|| BY_MEANING_ALONE.to_owned())
 }
 
 /// The same question by words alone, which asks no service.

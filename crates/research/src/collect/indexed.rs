@@ -8,7 +8,7 @@ use deliberate_index::{
     chunk::{ChunkOptions, Section, chunk},
 };
 
-use super::{Kept, Text, author_key, title_key};
+use super::{Kept, Text, author_key, bibliography::bibliographies, title_key};
 
 /// The most authors an article is found by: more are a crowd, and each takes room.
 const MOST_AUTHORS: usize = 3_000;
@@ -34,6 +34,7 @@ pub(crate) fn document(kept: &Kept, text: Option<&Text>, options: ChunkOptions) 
     }
 }
 
+/// What the paper says, in passages. Titles of what it cites are said by others, and are left out.
 fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
     let whole = text.whole();
     let starts = text.page_starts();
@@ -45,8 +46,23 @@ fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
             start: start?,
         })
     });
-    let sections: Vec<Section> = sections.collect();
-    chunk(&whole, &sections, &starts, options)
+    let cited = bibliographies(text);
+    // One without a heading begins a passage, too.
+    let begins = cited.iter().map(|it| Section {
+        level: u8::MAX,
+        title: String::new(),
+        start: it.start,
+    });
+    let sections: Vec<Section> = sections.chain(begins).collect();
+    let mut passages = chunk(&whole, &sections, &starts, options);
+    passages.retain(|it| {
+        let start = usize::try_from(it.start).unwrap_or(usize::MAX);
+        !cited.iter().any(|range| range.contains(&start))
+    });
+    for (number, passage) in (0..).zip(&mut passages) {
+        passage.number = number;
+    }
+    passages
 }
 
 /// Title and abstract as a passage of page 0.

@@ -93,7 +93,7 @@ impl Ingest {
         let library = Library(call.store());
         let sha256 = sha256_of(&self.file).await?;
         if let Some(before) = self.read_before(library, &sha256).await? {
-            return Ok(self.unchanged(before, &sha256, call));
+            return self.unchanged(before, &sha256, call).await;
         }
         self.share.tell(call, 0.2, "reading the file");
         let document = self.extract(lab).await?;
@@ -113,7 +113,7 @@ impl Ingest {
         // Another call may have read the same file meanwhile.
         let known = match known {
             Some(known) if self.skip_existing && holds(&known, &sha256) => {
-                return Ok(self.unchanged(known, &sha256, call));
+                return self.unchanged(known, &sha256, call).await;
             }
             known => known,
         };
@@ -192,7 +192,7 @@ impl Ingest {
         let told = look_up(lab, &id).await;
         notes.extend(told.notes);
         match told.article {
-            Some(found) if is_own(&found, text) => {
+            Some(found) if is_own(&found, &article.title, text) => {
                 let mut whole = found;
                 deliberate_citations::merge(&mut whole, &article);
                 whole
@@ -207,37 +207,6 @@ impl Ingest {
                 article
             }
             None => article,
-        }
-    }
-
-    fn unchanged(self, mut before: Version, sha256: &str, call: &Call) -> Ingested {
-        let mut changes = Vec::new();
-        let another = before.kept.file.as_ref().filter(|it| it.sha256 != sha256);
-        let gave_way = another.map(|it| {
-            format!(
-                "Its text is that of {}; with skip_existing false this file's takes its place.",
-                it.path
-            )
-        });
-        let is = title_key(&before.kept.article.title);
-        let other = self.title.filter(|it| title_key(it) != is);
-        let note = other.map(|_| {
-            "It keeps the title it was read under; update_article_metadata gives it another."
-                .to_owned()
-        });
-        let collection = self
-            .collection
-            .filter(|it| !before.kept.collections.contains(it));
-        if let Some(name) = collection {
-            before.kept.collections.push(name);
-            changes.push(before.put(call.now()));
-        }
-        Ingested {
-            kept: before.kept,
-            what: What::Unchanged,
-            changes,
-            notes: note.into_iter().chain(gave_way).collect(),
-            outline: (0, 0, 0),
         }
     }
 
@@ -261,7 +230,12 @@ impl Ingest {
                 // the call is run again.
                 let is_new = known.version == 0;
                 let own = ids_of(&known.kept.article).filter(|_| is_new).collect();
+                let title = known.kept.article.title.clone();
                 deliberate_citations::merge(&mut known.kept.article, &article);
+                // With a subtitle it is still its own; another is not what it was called.
+                if !is_new && !title_key(&known.kept.article.title).contains(&title_key(&title)) {
+                    known.kept.article.title = title;
+                }
                 without_ids_of_others(library, &mut known.kept, &own, &mut notes).await?;
                 notes.extend(replaced(&known.kept, &file));
                 known
@@ -279,15 +253,9 @@ impl Ingest {
             kept.collections.push(name);
         }
         let now = call.now();
-        let outline = &text.outline;
-        let outline = (
-            outline.headings.len(),
-            outline.captions.len(),
-            outline.references.len(),
-        );
         Ok(Ingested {
             what,
-            outline,
+            outline: text.outline.counts(),
             changes: vec![version.put(now), text.put(&version.kept.id, now)],
             kept: version.kept,
             notes,

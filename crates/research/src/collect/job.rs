@@ -35,6 +35,9 @@ pub(crate) struct Job {
     /// that no call comes to nothing, however often it is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) spare: Vec<String>,
+    /// What is to be said of the list as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
 }
 
 /// What came of one.
@@ -60,6 +63,7 @@ impl Job {
             done: Vec::new(),
             left: 0,
             spare: Vec::new(),
+            notes: Vec::new(),
         }
     }
 

@@ -170,6 +170,12 @@ impl Kept {
         self.file.iter().chain(&self.other_files)
     }
 
+    /// The file with this hash, to be changed.
+    pub(super) fn file_of(&mut self, sha256: &str) -> Option<&mut KeptFile> {
+        let mut files = self.file.iter_mut().chain(&mut self.other_files);
+        files.find(|it| it.sha256 == sha256)
+    }
+
     /// Has its text be that of a file. The file it was of until now, if it is another, is remembered:
     /// whoever brings a whole folder would have the two take turns.
     pub(crate) fn take_file(&mut self, file: KeptFile) {

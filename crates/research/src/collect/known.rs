@@ -2,9 +2,10 @@
 //! one for two costs a line in a list. So whatever is in doubt is two.
 
 use deliberate_core::{Article, Author};
+use deliberate_store::{ItemFilter, Page};
 use deliberate_toolkit::ToolError;
 
-use super::{Category, KeptFile, Library, Text, Version, author_key, title_key};
+use super::{ARTICLE, Category, Kept, KeptFile, Library, Text, Version, author_key, title_key};
 
 /// A title of so many words names a work together with its first author.
 const TELLING: usize = 4;
@@ -14,6 +15,9 @@ const TELLING_ALONE: usize = 8;
 
 /// Where the author of a file is looked for: this far from its beginning.
 const BEGINNING: usize = 3_000;
+
+/// So many articles of one path are looked at.
+const MOST_OF_A_PATH: u32 = 20;
 
 /// Whether two works of the same title are one.
 pub(super) fn is_same(one: &Article, other: &Article) -> bool {
@@ -42,8 +46,8 @@ pub(super) fn are_two(one: &Article, other: &Article) -> bool {
 }
 
 /// The article that a file is of, if it is kept: the one with its ids, or of its title and the same
-/// path, or of its title and with an author that the file names. What is brought in from elsewhere
-/// is only ever the same as itself.
+/// path, or of its title and with an author that the file names, or the one whose text was this file
+/// before it was written anew. What is brought in from elsewhere is only ever the same as itself.
 pub(super) async fn known_file(
     library: Library<'_>,
     article: &Article,
@@ -57,7 +61,10 @@ pub(super) async fn known_file(
     };
     let changed = titled.iter().find(from_there).cloned();
     if category == Category::External {
-        return Ok(changed);
+        return match changed {
+            Some(changed) => Ok(Some(changed)),
+            None => rewritten(library, article, (category, file)).await,
+        };
     }
     if let Some(found) = library.of_its_ids(article).await? {
         return Ok(Some(found));
@@ -70,7 +77,58 @@ pub(super) async fn known_file(
         kept.category == category
             && (is_same(&kept.article, article) || is_named(&kept.article, article, text))
     };
-    Ok(titled.into_iter().find(same))
+    match titled.into_iter().find(same) {
+        Some(found) => Ok(Some(found)),
+        None => rewritten(library, article, (category, file)).await,
+    }
+}
+
+/// The article whose text was that of the file at this path, which has another title by now. An id
+/// or an author of another says that another work was put there; and what has a second file is not
+/// gone.
+async fn rewritten(
+    library: Library<'_>,
+    article: &Article,
+    (category, file): (Category, &KeptFile),
+) -> Result<Option<Version>, ToolError> {
+    let filter = ItemFilter::with(ARTICLE, "path", &file.path);
+    for mut it in library.list(&filter, Page::first(MOST_OF_A_PATH)).await? {
+        let kept = &it.kept;
+        let is_text = kept.file.as_ref().is_some_and(|it| it.path == file.path);
+        let is_its = is_text && kept.category == category && may_be_one(&kept.article, article);
+        if !is_its || has_another_file(kept, &file.path).await {
+            continue;
+        }
+        if is_own_title(library, kept).await? {
+            it.kept.article.title.clone_from(&article.title);
+        }
+        return Ok(Some(it));
+    }
+    Ok(None)
+}
+
+/// Whether nothing but the titles says that two are two.
+fn may_be_one(one: &Article, other: &Article) -> bool {
+    let authors = first_author(one).zip(first_author(other));
+    one.doi == other.doi
+        && one.arxiv_id == other.arxiv_id
+        && authors.is_none_or(|(one, other)| one == other)
+}
+
+async fn has_another_file(kept: &Kept, path: &str) -> bool {
+    for other in kept.other_files.iter().filter(|it| it.path != path) {
+        if tokio::fs::try_exists(&other.path).await.unwrap_or(true) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an article is called what its text says. A title that somebody gave it stays.
+async fn is_own_title(library: Library<'_>, kept: &Kept) -> Result<bool, ToolError> {
+    let pages = library.pages(&kept.id, 1, 1).await?;
+    let title = title_key(&kept.article.title);
+    Ok(pages.iter().any(|it| title_key(it).contains(&title)))
 }
 
 /// Whether a file of the title of a record, of which nothing else says who wrote it, names the

@@ -35,6 +35,14 @@ pub struct Outline {
     pub references: Vec<Reference>,
 }
 
+impl Outline {
+    /// How many headings, captions and references there are.
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
+        let (headings, captions) = (self.headings.len(), self.captions.len());
+        (headings, captions, self.references.len())
+    }
+}
+
 /// A stretch of a text: `end` is after its last character. Characters, not bytes, counted from the
 /// beginning of its page.
 #[derive(

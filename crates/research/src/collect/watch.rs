@@ -3,24 +3,27 @@
 //! tried again until it changes.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     sync::{Arc, Weak},
-    time::{Duration, UNIX_EPOCH},
+    time::Duration,
 };
 
-use deliberate_toolkit::{Caller, Registry, ToolError};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
-use serde::{Deserialize, Serialize};
+use deliberate_toolkit::{Answer, Caller, Registry, ToolError};
 use serde_json::json;
 use tokio::{
-    sync::mpsc::{self, Receiver, Sender},
+    sync::mpsc::{self, Receiver},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::files::{files_below, is_document};
+use super::{
+    eyes::Eyes,
+    files::files_below,
+    walk::{is_document, is_passed_over},
+    watched::{Look, Memory},
+};
 use crate::{Lab, blocking::blocking};
 
 /// How long a file must be as it is before it is read.
@@ -50,9 +53,6 @@ const MOST_WAITING: usize = 10_000;
 /// How many files are read before it is kept that they were.
 const READ_BETWEEN: usize = 20;
 
-/// The most files that are remembered.
-const MOST_REMEMBERED: usize = 100_000;
-
 /// Begins to watch the folders that the settings name.
 pub(crate) fn start(lab: &Arc<Lab>, registry: &Arc<Registry>, stop: CancellationToken) {
     let folders = lab.options().watched.clone();
@@ -65,21 +65,26 @@ pub(crate) fn start(lab: &Arc<Lab>, registry: &Arc<Registry>, stop: Cancellation
         .as_ref()
         .map(|it| it.join("watched.json"));
     let registry = Arc::downgrade(registry);
+    let lab = lab.clone();
     tokio::spawn(async move {
-        let mut watch = Watch::new(folders, memory, registry).await;
+        let work = async {
+            let memory = remembered(lab, memory).await;
+            Watch::new(folders, memory, registry).await.run().await;
+        };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = watch.run() => {}
+            () = work => {}
         }
     });
 }
 
-/// What a file looked like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Look {
-    bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
-    written: u64,
+/// What is remembered of the watched files, as far as the database has seen the same.
+async fn remembered(lab: Arc<Lab>, path: Option<PathBuf>) -> Memory {
+    let mut memory = Memory::open(path).await;
+    if let Err(error) = memory.forget_unknown(lab.store()).await {
+        tracing::debug!(%error, "what is remembered of watched files can't be compared");
+    }
+    memory
 }
 
 /// A file that is to be read.
@@ -123,31 +128,30 @@ struct Watch {
     registry: Weak<Registry>,
     /// Files to be read.
     waiting: BTreeMap<PathBuf, Waiting>,
-    /// Files that were read or could not be, as they looked then.
-    done: BTreeMap<PathBuf, Look>,
-    memory: Option<PathBuf>,
+    /// Files that were read or could not be.
+    memory: Memory,
     changed: Receiver<PathBuf>,
-    /// Holds the system's watches.
-    eyes: Option<RecommendedWatcher>,
+    /// When all files are looked at out of turn: a folder came, and nobody tells what is in it.
+    look_soon: Option<Instant>,
+    eyes: Option<Eyes>,
+    /// Folders of which it was told that they can't be looked into.
+    shut: BTreeSet<PathBuf>,
 }
 
 impl Watch {
-    async fn new(folders: Vec<PathBuf>, memory: Option<PathBuf>, registry: Weak<Registry>) -> Self {
+    async fn new(folders: Vec<PathBuf>, memory: Memory, registry: Weak<Registry>) -> Self {
         let (tell, changed) = mpsc::channel(MOST_WAITING);
         let wanted = folders.clone();
-        let eyes = tokio::task::spawn_blocking(move || open_eyes(&wanted, &tell)).await;
-        let done = match &memory {
-            Some(path) => tokio::fs::read(path).await.unwrap_or_default(),
-            None => Vec::new(),
-        };
+        let eyes = tokio::task::spawn_blocking(move || Eyes::open(&wanted, &tell)).await;
         Self {
             folders,
             registry,
             waiting: BTreeMap::new(),
-            done: serde_json::from_slice(&done).unwrap_or_default(),
             memory,
             changed,
+            look_soon: None,
             eyes: eyes.ok().flatten(),
+            shut: BTreeSet::new(),
         }
     }
 
@@ -161,10 +165,15 @@ impl Watch {
             let sees = self.eyes.is_some();
             tokio::select! {
                 path = self.changed.recv(), if sees => match path {
-                    Some(path) => self.saw(path),
+                    Some(path) => self.noticed(path).await,
                     None => self.eyes = None,
                 },
                 _ = all.tick() => self.look_at_all().await,
+                () = tokio::time::sleep_until(self.look_soon.unwrap_or_else(Instant::now)),
+                    if self.look_soon.is_some() => {
+                        self.look_soon = None;
+                        self.look_at_all().await;
+                    }
                 _ = often.tick(), if !self.waiting.is_empty() => {
                     if self.read_what_rests().await.is_none() {
                         return;
@@ -181,23 +190,55 @@ impl Watch {
         self.waiting.entry(path).or_insert_with(Waiting::new);
     }
 
+    /// Something came or changed. What is in a folder by now is looked for once it had time to be
+    /// filled; of what comes later the system tells.
+    async fn noticed(&mut self, path: PathBuf) {
+        let about = tokio::fs::symlink_metadata(&path).await;
+        if !about.is_ok_and(|it| it.is_dir()) {
+            self.saw(path);
+        } else if !self.is_hidden(&path) {
+            if let Some(eyes) = &mut self.eyes {
+                eyes.came(&path);
+            }
+            self.look_soon.get_or_insert_with(|| Instant::now() + REST);
+        }
+    }
+
     fn is_hidden(&self, path: &Path) -> bool {
         let below = self
             .folders
             .iter()
             .find_map(|it| path.strip_prefix(it).ok());
         let mut parts = below.unwrap_or(path).components();
-        below.is_some() && parts.any(|it| it.as_os_str().to_string_lossy().starts_with('.'))
+        below.is_some() && parts.any(|it| is_passed_over(&it.as_os_str().to_string_lossy()))
     }
 
     async fn look_at_all(&mut self) {
         for folder in self.folders.clone() {
-            let found = files_below(folder, usize::MAX).await.unwrap_or_default();
-            for path in found {
-                if self.done.get(&path) != look(&path).await.as_ref() {
+            let below = match files_below(folder.clone(), usize::MAX).await {
+                Ok(below) => below,
+                Err(error) => {
+                    self.is_shut(folder, &error.to_string());
+                    continue;
+                }
+            };
+            for folder in below.shut {
+                self.is_shut(folder, "it may not be read");
+            }
+            for path in below.files {
+                let is = Look::of(&path).await;
+                if is.is_some_and(|is| !self.memory.is_done(&path, is)) {
                     self.saw(path);
                 }
             }
+        }
+    }
+
+    /// Tells once that a folder can't be looked into; the others are.
+    fn is_shut(&mut self, folder: PathBuf, why: &str) {
+        if !self.shut.contains(&folder) {
+            tracing::warn!(folder = %folder.display(), why, "a watched folder can't be looked into");
+            self.shut.insert(folder);
         }
     }
 
@@ -205,8 +246,8 @@ impl Watch {
     async fn read_what_rests(&mut self) -> Option<()> {
         let mut ready = Vec::new();
         for path in self.waiting.keys().cloned().collect::<Vec<_>>() {
-            let is = look(&path).await.filter(|it| it.bytes > 0);
-            let Some(is) = is.filter(|is| self.done.get(&path) != Some(is)) else {
+            let is = Look::of(&path).await.filter(|it| it.bytes > 0);
+            let Some(is) = is.filter(|is| !self.memory.is_done(&path, *is)) else {
                 self.waiting.remove(&path);
                 continue;
             };
@@ -218,7 +259,7 @@ impl Watch {
             for (path, is) in some {
                 self.read(path.clone(), *is).await?;
             }
-            self.remember().await;
+            self.memory.keep().await;
         }
         Some(())
     }
@@ -247,8 +288,11 @@ impl Watch {
             .call("process_pdf", arguments, Caller::default())
             .await;
         drop(registry);
-        match read {
-            Ok(_) => tracing::info!(file = %path.display(), "a file of a watched folder was read"),
+        let article = match read {
+            Ok(read) => {
+                tracing::info!(file = %path.display(), "a file of a watched folder was read");
+                article_of(&read)
+            }
             Err(error) if may_pass(&error) => {
                 tracing::debug!(file = %path.display(), %error, "a watched file is tried again");
                 let waits = waited.unwrap_or_else(Waiting::new);
@@ -257,29 +301,20 @@ impl Watch {
             }
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "a watched file can't be read");
+                None
             }
-        }
-        if self.done.len() < MOST_REMEMBERED {
-            self.done.insert(path, is);
-        }
+        };
+        self.memory.note(path, is, article);
         Some(())
     }
+}
 
-    /// Keeps what was read, so that it is not looked into again after a start.
-    async fn remember(&self) {
-        let Some(path) = &self.memory else {
-            return;
-        };
-        let Ok(json) = serde_json::to_vec(&self.done) else {
-            return;
-        };
-        if let Some(folder) = path.parent() {
-            let _ = tokio::fs::create_dir_all(folder).await;
-        }
-        if let Err(error) = tokio::fs::write(path, json).await {
-            tracing::debug!(%error, "what was read of watched folders can't be remembered");
-        }
-    }
+/// The article that a file was read for.
+fn article_of(answer: &Answer) -> Option<String> {
+    let Answer::Done(output) = answer else {
+        return None;
+    };
+    output.get("article_id")?.as_str().map(str::to_owned)
 }
 
 /// Whether the same may go well later.
@@ -317,45 +352,4 @@ fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut end = Vec::new();
     file.take(END_BYTES).read_to_end(&mut end)?;
     Ok(end)
-}
-
-async fn look(path: &Path) -> Option<Look> {
-    let about = tokio::fs::symlink_metadata(path).await.ok()?;
-    if !about.is_file() {
-        return None;
-    }
-    let written = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(Look {
-        bytes: about.len(),
-        written: u64::try_from(written.as_millis()).unwrap_or(u64::MAX),
-    })
-}
-
-/// Has the system tell of changes, as far as it can; the rest is found by looking.
-fn open_eyes(folders: &[PathBuf], tell: &Sender<PathBuf>) -> Option<RecommendedWatcher> {
-    let tell = tell.clone();
-    let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let Ok(event) = event else { return };
-        // Reading is no change, and we read ourselves.
-        if event.kind.is_access() || event.kind.is_remove() {
-            return;
-        }
-        for path in event.paths {
-            // What does not fit is found when all files are looked at.
-            let _ = tell.try_send(path);
-        }
-    });
-    let mut eyes = match made {
-        Ok(eyes) => eyes,
-        Err(error) => {
-            tracing::warn!(%error, "folders can't be watched; they are looked at now and then");
-            return None;
-        }
-    };
-    for folder in folders {
-        if let Err(error) = eyes.watch(folder, RecursiveMode::Recursive) {
-            tracing::warn!(folder = %folder.display(), %error, "a folder can't be watched");
-        }
-    }
-    Some(eyes)
 }

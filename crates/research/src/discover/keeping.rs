@@ -76,9 +76,7 @@ impl<'a> Keeping<'a> {
             return Ok(None);
         };
         let kept = Match::kept(store, &self.question.id, &known.kept.id).await?;
-        let fits = |it: &KeptMatch| {
-            it.found.score >= self.question.min_relevance && it.judged_by == self.judged_by
-        };
+        let fits = |it: &KeptMatch| it.holds(&self.judged_by, self.question.min_relevance);
         Ok(kept.filter(fits).map(|kept| (known, kept)))
     }
 

@@ -1,10 +1,12 @@
 //! A paper that a question found.
 
 use deliberate_core::{Change, Item, ItemKey, Timestamp};
-use deliberate_store::{ItemFilter, ItemOrder, Page, Store};
+use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page, Store};
 use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::Question;
 
 /// The kind of item a match is.
 pub const MATCH: &str = "match";
@@ -46,6 +48,34 @@ pub struct KeptMatch {
 /// Where a match keeps what it was judged by: nobody is shown it.
 const JUDGED_BY: &str = "judged_by";
 
+impl KeptMatch {
+    fn read(item: Item) -> Option<Self> {
+        let judged_by = item.body.get(JUDGED_BY).and_then(|it| it.as_str());
+        Some(Self {
+            judged_by: judged_by.unwrap_or_default().to_owned(),
+            version: item.version,
+            found: serde_json::from_value(item.body).ok()?,
+        })
+    }
+
+    /// Whether it fits a question that judges so and wants at least that relevance.
+    pub(super) fn holds(&self, judged_by: &str, min_relevance: f64) -> bool {
+        self.judged_by == judged_by && self.found.score >= min_relevance
+    }
+}
+
+/// What a question has found, as far as it holds for the question as it is now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Standing {
+    /// Some of them: the most relevant first, those of a saved source the last found first.
+    pub matches: Vec<Match>,
+    /// How many there are in all.
+    pub total: u64,
+    /// How many more were found: judged by the question as it was before, or not relevant enough
+    /// for it now.
+    pub older: u64,
+}
+
 impl Match {
     /// Its id.
     pub fn id(&self) -> String {
@@ -63,14 +93,7 @@ impl Match {
         article: &str,
     ) -> Result<Option<KeptMatch>, ToolError> {
         let item = store.item(MATCH, &Self::id_of(question, article)).await?;
-        Ok(item.and_then(|it| {
-            let judged_by = it.body.get(JUDGED_BY).and_then(|it| it.as_str());
-            Some(KeptMatch {
-                judged_by: judged_by.unwrap_or_default().to_owned(),
-                version: it.version,
-                found: serde_json::from_value(it.body).ok()?,
-            })
-        }))
+        Ok(item.and_then(KeptMatch::read))
     }
 
     /// The ids of some of a question's matches, readable or not.
@@ -84,20 +107,34 @@ impl Match {
         Ok(items.into_iter().map(|it| it.id).collect())
     }
 
-    /// A question's matches, the most relevant first.
-    pub async fn of(store: &dyn Store, question: &str, page: Page) -> Result<Vec<Self>, ToolError> {
-        let filter = ItemFilter {
-            order: ItemOrder::Key {
-                name: "score".to_owned(),
-                descending: true,
-            },
-            ..ItemFilter::with(MATCH, "question", question)
-        };
-        let items = store.items(&filter, page).await?;
-        let read = items
-            .into_iter()
-            .filter_map(|it| serde_json::from_value(it.body).ok());
-        Ok(read.collect())
+    /// What of a question's matches holds, and at most so many of them.
+    pub async fn standing(
+        store: &dyn Store,
+        question: &Question,
+        most: u32,
+    ) -> Result<Standing, ToolError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let (judged_by, filter) = (question.judged_by(), relevant(question));
+        let mut standing = Standing::default();
+        let mut page = Page::first(Page::MOST);
+        loop {
+            let items = store.items(&filter, page).await?;
+            let read = u32::try_from(items.len()).unwrap_or(u32::MAX);
+            let kept = items.into_iter().filter_map(KeptMatch::read);
+            for kept in kept.filter(|it| it.holds(&judged_by, question.min_relevance)) {
+                standing.total += 1;
+                if standing.matches.len() < most {
+                    standing.matches.push(kept.found);
+                }
+            }
+            if read < Page::MOST {
+                break;
+            }
+            page.offset = page.offset.saturating_add(read);
+        }
+        let all = Self::count(store, &question.id).await?;
+        standing.older = all.saturating_sub(standing.total);
+        Ok(standing)
     }
 
     /// How many a question has.
@@ -123,7 +160,7 @@ impl Match {
                 keys: vec![
                     ItemKey::shared("question", self.question_id.clone()),
                     ItemKey::shared("article", self.article_id.clone()),
-                    ItemKey::shared("score", format!("{:.6}", self.score.clamp(0.0, 1.0))),
+                    ItemKey::shared(SCORE, score_key(self.score)),
                 ],
                 created_at: now,
                 updated_at: now,
@@ -131,4 +168,30 @@ impl Match {
             parts: None,
         }
     }
+}
+
+/// The key that matches are put in order by.
+const SCORE: &str = "score";
+
+/// A score as a text that sorts.
+fn score_key(score: f64) -> String {
+    format!("{:.6}", score.clamp(0.0, 1.0))
+}
+
+/// A question's matches that are relevant enough, in the order in which they are shown.
+fn relevant(question: &Question) -> ItemFilter {
+    let mut filter = ItemFilter::with(MATCH, "question", &question.id);
+    filter.keys.push(KeyMatch::Between {
+        name: SCORE.to_owned(),
+        from: Some(score_key(question.min_relevance)),
+        to: None,
+    });
+    // All that a saved source finds is as relevant.
+    if !question.is_source {
+        filter.order = ItemOrder::Key {
+            name: SCORE.to_owned(),
+            descending: true,
+        };
+    }
+    filter
 }

@@ -12,7 +12,7 @@ mod schedule;
 mod scheduler;
 pub mod search;
 
-pub use matching::{KeptMatch, MATCH, Match};
+pub use matching::{KeptMatch, MATCH, Match, Standing};
 pub use question::{QUESTION, Question, QuestionVersion, Questions, RunRecord};
 pub(crate) use question::{SOURCE_USER, compared};
 pub use run::{Ran, Wish, run};

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Lab,
     answer::{By, QuestionLike, Relevance, relevance},
+    locate::letters_of,
     sources::{PaperOrder, PaperQuery, Source},
 };
 
@@ -146,17 +147,20 @@ fn count(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }
 
-/// Those of these names among the sources; `*` is all.
+/// Those of these names among the sources, however they are written; `*` is all.
 pub(crate) fn chosen(
     sources: &[Arc<dyn Source>],
     names: &[String],
 ) -> Result<Vec<Arc<dyn Source>>, ToolError> {
-    if names.is_empty() || names.iter().any(|it| it == "*") {
+    if names.is_empty() || names.iter().any(|it| it.trim() == "*") {
         return Ok(sources.to_vec());
     }
     let mut all: Vec<Arc<dyn Source>> = Vec::new();
     for name in names {
-        let found = sources.iter().find(|it| it.about().name == name.trim());
+        let wanted = letters_of(name);
+        let found = sources
+            .iter()
+            .find(|it| letters_of(&it.about().name) == wanted);
         let found = found.ok_or_else(|| unknown_source(sources, name))?;
         if !all.iter().any(|it| Arc::ptr_eq(it, found)) {
             all.push(found.clone());

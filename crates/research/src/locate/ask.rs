@@ -17,8 +17,8 @@ pub(super) fn all<'a>(sources: &'a [Arc<dyn Source>], article: &Article) -> Vec<
     for source in sources {
         let name = source.about().name;
         let letters = letters_of(&name);
-        // Where arXiv's files are is known without asking, and PubMed knows of no files.
-        if matches!(letters.as_str(), "arxiv" | "pubmed") {
+        // Where arXiv's files are is known without asking.
+        if letters == "arxiv" || !knows_files(&name) {
             continue;
         }
         if let Some(id) = name_for(&letters, article) {
@@ -33,9 +33,17 @@ pub(super) fn all<'a>(sources: &'a [Arc<dyn Source>], article: &Article) -> Vec<
     asked.into_iter().map(ask).collect()
 }
 
-fn letters_of(name: &str) -> String {
-    let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    letters.map(|it| it.to_ascii_lowercase()).collect()
+/// Whether a source knows where PDFs are: PubMed has records alone.
+pub(crate) fn knows_files(source: &str) -> bool {
+    letters_of(source) != "pubmed"
+}
+
+/// A source's name as it is compared: people write `Semantic Scholar`, `semantic-scholar` and
+/// `arXiv`.
+pub(crate) fn letters_of(name: &str) -> String {
+    let joins = |it: char| it.is_whitespace() || matches!(it, '-' | '_');
+    let letters = name.chars().filter(|it| !joins(*it));
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// The name that a source knows the paper best by.

@@ -1,9 +1,10 @@
 //! Places that follow from what is known of a paper: nobody need be asked.
 
 use deliberate_core::{Article, ArxivId};
+use percent_encoding::utf8_percent_encode;
 use url::Url;
 
-use super::place;
+use super::{place, unpaywall::NOT_IN_PATH};
 use crate::sources::PdfPlace;
 
 /// Who names an address that came with the paper, when it is not known which source did.
@@ -11,14 +12,7 @@ pub(super) const RECORD: &str = "record";
 
 /// arXiv's own file, if the paper is there.
 pub(super) fn arxiv(article: &Article, base: Option<&Url>) -> Option<PdfPlace> {
-    let by_doi = || {
-        article
-            .doi
-            .as_ref()
-            .and_then(deliberate_core::Doi::arxiv_id)
-    };
-    let by_url = || article.url.as_deref().and_then(ArxivId::parse);
-    let id = article.arxiv_id.clone().or_else(by_doi).or_else(by_url)?;
+    let id = arxiv_id(article)?;
     let url = match base {
         Some(base) => format!("{}/{id}", base.as_str().trim_end_matches('/')),
         None => id.pdf_url(),
@@ -29,12 +23,36 @@ pub(super) fn arxiv(article: &Article, base: Option<&Url>) -> Option<PdfPlace> {
     })
 }
 
+fn arxiv_id(article: &Article) -> Option<ArxivId> {
+    let by_doi = || {
+        article
+            .doi
+            .as_ref()
+            .and_then(deliberate_core::Doi::arxiv_id)
+    };
+    let by_url = || article.url.as_deref().and_then(ArxivId::parse);
+    article.arxiv_id.clone().or_else(by_doi).or_else(by_url)
+}
+
+/// The pages that tell of a paper, for a person to look at: none of them is its PDF.
+pub(super) fn pages(article: &Article) -> Vec<String> {
+    let doi = article.doi.as_ref().map(|doi| {
+        let path = utf8_percent_encode(doi.as_str(), NOT_IN_PATH);
+        format!("https://doi.org/{path}")
+    });
+    let pubmed = article.pmid.as_deref().filter(|it| is_number(it));
+    let pubmed = pubmed.map(|it| format!("https://pubmed.ncbi.nlm.nih.gov/{it}/"));
+    let arxiv = arxiv_id(article).map(|it| it.url());
+    let own = article.url.as_deref().and_then(read);
+    let own = own.filter(|it| !is_pdf(it)).map(String::from);
+    [doi, arxiv, pubmed, own].into_iter().flatten().collect()
+}
+
 /// The addresses that came with the paper: those that are open, and those nobody says so of.
 pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
     let named = article.pdf_url.clone().or_else(|| {
         let url = article.url.clone()?;
-        let is_pdf = read(&url)?.path().to_ascii_lowercase().ends_with(".pdf");
-        is_pdf.then_some(url)
+        is_pdf(&read(&url)?).then_some(url)
     });
     let Some(url) = named else {
         return (None, None);
@@ -81,6 +99,10 @@ pub(super) fn derived(article: &Article) -> Vec<PdfPlace> {
 fn read(url: &str) -> Option<Url> {
     let url = Url::parse(url.trim()).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)
+}
+
+fn is_pdf(url: &Url) -> bool {
+    url.path().to_ascii_lowercase().ends_with(".pdf")
 }
 
 /// The host without `www.`.
@@ -172,6 +194,9 @@ fn acl(url: &Url) -> Option<PdfPlace> {
 }
 
 fn is_pmc(id: &str) -> bool {
-    let digits = id.strip_prefix("PMC").unwrap_or_default();
-    (1..12).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_digit())
+    id.strip_prefix("PMC").is_some_and(is_number)
+}
+
+fn is_number(text: &str) -> bool {
+    (1..12).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit())
 }

@@ -12,7 +12,10 @@ mod file_name;
 mod fold;
 mod unpaywall;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use deliberate_core::Article;
 use futures::future::{BoxFuture, join_all};
@@ -20,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub(crate) use ask::{knows_files, letters_of};
 pub use fetch::{FetchLimits, Obtained};
 pub use file_name::{file_name_for, safe_file_name};
 pub use unpaywall::UnpaywallSettings;
@@ -118,6 +122,17 @@ impl Locator {
         located.doubtful.retain(|it| may_be_asked(&self.web, it));
         located.tidy();
         located
+    }
+
+    /// Pages where a person may look for a paper of which nobody knows an open PDF, each once.
+    pub fn pages(&self, article: &Article) -> Vec<String> {
+        let mut pages = derive::pages(article);
+        let mut seen = HashSet::new();
+        pages.retain(|page| {
+            let permitted = Url::parse(page).is_ok_and(|it| self.web.permits(&it));
+            permitted && same_form(page).is_some_and(|it| seen.insert(it))
+        });
+        pages
     }
 
     /// Everywhere the PDF is said to be open. Those who keep lists are asked all at once.

@@ -99,7 +99,7 @@ fn read(copy: Copy) -> Option<PdfPlace> {
 }
 
 /// What a DOI may hold and a path may not.
-const NOT_IN_PATH: &AsciiSet = &CONTROLS
+pub(super) const NOT_IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'#')

@@ -1,12 +1,15 @@
 //! The one tool through which all others of research can be called, for clients that are shown no
 //! others: it says what there is, and calling it with a tool's name is calling that tool.
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError, answer_schema};
+use deliberate_core::{cut_to_chars, nearest};
+use deliberate_toolkit::{
+    About, Annotations, Call, Outcome, RESUME, Tool, ToolError, answer_schema,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::shown::{about, only_read};
+use super::shown::{about, only_read, told};
 
 /// What there is to call: name, what it is for, and what makes the schema of its arguments. That is
 /// made when it is asked for, because making all of them would be felt at the start.
@@ -91,8 +94,14 @@ impl Tool for Research {
 
     fn stands_for(&self, arguments: &Value) -> Option<(String, Value)> {
         let name = arguments.get("tool")?.as_str()?;
-        if name == HELP || name == self.about().name {
+        let own = self.about().name;
+        if name == HELP || name == own {
             return None;
+        }
+        // What is not behind it, its help says, in words that fit a client that is shown no others.
+        if name != RESUME && self.0.iter().all(|it| it.name != name) {
+            let help = json!({ "tool": HELP, "arguments": { "tool": name } });
+            return Some((own.to_owned(), help));
         }
         Some((name.to_owned(), meant_for_it(arguments)))
     }
@@ -140,10 +149,15 @@ impl Research {
         let mut theirs = self.0.iter().filter(|it| call.may_use(it.name));
         let names = theirs.clone().map(|it| it.name);
         let Some(known) = theirs.find(|it| it.name == name) else {
-            return Err(ToolError::UnknownTool {
-                name: deliberate_core::cut_to_chars(name, 80),
-                nearest: deliberate_core::nearest(name, names),
-            });
+            let meant = nearest(name, names).map(|it| format!("Did you mean {it}? "));
+            return Err(told(
+                "UnknownTool",
+                format!("research has no tool named {:?}", cut_to_chars(name, 80)),
+                format!(
+                    "{}Call research with tool \"help\" to see all names.",
+                    meant.unwrap_or_default()
+                ),
+            ));
         };
         let schema = serde_json::to_string_pretty(&(known.arguments)()).unwrap_or_default();
         Ok(format!(

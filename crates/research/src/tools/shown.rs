@@ -7,7 +7,7 @@ use deliberate_toolkit::{About, Annotations, Limits, Outcome, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::collect::{Category, Kept, Provenance, harmless};
+use crate::collect::{BY_MEANING_ALONE, Category, Kept, Provenance, harmless};
 
 /// An article in an answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -134,7 +134,12 @@ pub(crate) fn count(many: u64, what: &str) -> String {
 
 /// What is said of a call that went well but not smoothly.
 pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
-    for note in notes {
+    // That nothing may fit is to be known before what is shown is read.
+    let doubt = |it: &&String| it.as_str() == BY_MEANING_ALONE;
+    if notes.iter().any(|it| doubt(&it)) {
+        said = format!("> {BY_MEANING_ALONE}\n\n{said}");
+    }
+    for note in notes.iter().filter(|it| !doubt(it)) {
         // Some of it others wrote.
         let note: String = note
             .chars()

@@ -1,6 +1,6 @@
 //! The way out itself: what callers hold.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use deliberate_core::{Clock, SystemClock};
 use futures::FutureExt as _;
@@ -85,6 +85,12 @@ impl Web {
     /// is seen only when it is asked.
     pub fn permits(&self, url: &Url) -> bool {
         self.parts.guard.check(url).is_ok()
+    }
+
+    /// How long those who are asked at this pace are still left alone, because one of them said
+    /// "slower"; zero if they are not.
+    pub async fn cooling(&self, pace: &str) -> Duration {
+        self.parts.pacer.cooling(pace).await
     }
 
     /// Forgets the answer that is kept, if there is one: for callers who found that it can't be

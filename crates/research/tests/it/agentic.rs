@@ -85,6 +85,9 @@ async fn a_direct_question_is_looked_up_at_once() {
         .await;
     assert_eq!(output["query_type"], "direct");
     assert_eq!(output["status"], "answered");
+    // Nothing was graded, but all that is said holds.
+    assert_eq!(output["confidence"], 1.0);
+    assert_eq!(output["sentences"][0]["judged_by"], "code");
     assert_eq!(
         nodes(&output),
         ["classify", "retrieve", "rerank", "generate", "check"]
@@ -225,7 +228,7 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         room.will_say("expand", &json!({ "queries": [] }));
         room.will_say("filters", &json!({}));
         room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-        let claim = "Dozing for an extended while adds nothing on top.";
+        let claim = "There was no additional advantage of a lengthy nap.";
         room.will_say("answer", &draft(&[(claim, &["p2"])]));
         room.will_say(
             "check",
@@ -235,6 +238,16 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         arguments["max_retries"] = json!(0);
         let output = room.done(TOOL, arguments).await;
         assert_eq!(output["status"], status, "{output}");
+        // Nobody takes that for what code has found.
+        let by_model = status == "answered";
+        let judge = if by_model { "model" } else { "code" };
+        assert_eq!(output["sentences"][0]["judged_by"], judge);
+        let said = output["said"].as_str().unwrap();
+        assert_eq!(
+            said.contains("✓ (a model's judgement) ["),
+            by_model,
+            "{said}"
+        );
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     agentic::{TOOL, ask, expanded, good, nodes, scores},
     answer_kit::{Room, draft, passage, sleep},
+    collect_kit::Kit,
 };
 
 fn set_up(room: &Room) {
@@ -31,6 +32,39 @@ async fn nothing_found_is_said_with_what_was_searched() {
     for query in ["slumber", "repose", "napping and recall", "search_papers"] {
         assert!(said.contains(query), "{said}");
     }
+}
+
+#[tokio::test]
+async fn what_can_not_be_looked_for_is_refused_before_anyone_thinks() {
+    // Without a model of its own it would ask the client first.
+    let kit = Kit::new();
+    for (scope, what) in [
+        ("collection:nowhere", "there is no knowledge collection"),
+        ("index:nowhere", "there is no custom index"),
+        ("everything", "scope"),
+    ] {
+        let mut arguments = ask();
+        arguments["scope"] = json!(scope);
+        let wrong = kit.wrong(TOOL, arguments).await;
+        assert!(wrong.contains(what), "{scope}: {wrong}");
+    }
+    let wrong = kit.wrong(TOOL, json!({ "question": "?" })).await;
+    assert!(wrong.contains("question: needs"), "{wrong}");
+}
+
+#[tokio::test]
+async fn what_the_model_says_of_nothing_found_is_no_query() {
+    let room = Room::new(sleep());
+    let nothing = "The passages do not say what caffeine is.";
+    room.will_say("answer", &draft(&[(nothing, &[])]));
+    let asked = json!({ "question": "What is caffeine?", "max_retries": 0 });
+    let output = room.done(TOOL, asked).await;
+    assert_eq!(output["status"], "nothing_found", "{output}");
+    let said = output["said"].as_str().unwrap();
+    let (before, searched) = said.split_once("Searched").unwrap();
+    assert!(before.contains(nothing), "{said}");
+    assert!(!searched.contains(nothing), "{said}");
+    assert!(searched.contains("- What is caffeine?"), "{said}");
 }
 
 #[tokio::test]
@@ -257,6 +291,10 @@ async fn a_model_can_not_vouch_with_words_about_something_else() {
         (
             "Dozing spoils what one knows.",
             "Longer naps had no further benefit.",
+        ),
+        (
+            "The adults quarrelled and broke several windows of the house.",
+            "A nap of 20 minutes improved recall of word pairs",
         ),
     ] {
         let room = Room::new(sleep());

@@ -146,6 +146,7 @@ async fn an_abstract_stands_on_no_page() {
             crate::discover_kit::work("10.5555/one", "Traps improve the catch of moths", 2024);
         work["abstract"] =
             json!("<p>We found that traps catch 12 percent more moths at night.</p>");
+        work["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
         work
     }])
     .await;
@@ -176,6 +177,8 @@ async fn an_abstract_stands_on_no_page() {
             .contains("not read yet")
     );
     assert!(said(&compared).contains("article=\"A\" page=\"abstract\""));
+    assert_eq!(compared["articles"][0]["retracted"], true, "{compared:#}");
+    assert_eq!(said(&compared).matches("**RETRACTED**").count(), 1);
 }
 
 #[tokio::test]
@@ -336,7 +339,8 @@ async fn a_topic_has_papers_people_and_an_order() {
     set(&kit, &ids[2], json!({ "publication_date": "2025" })).await;
     assert_eq!(order(&kit.done("generate_reading_list", all).await)[0], 2);
     let plain = json!({ "topic_or_query": "honey bees", "reading_time_estimate": false });
-    assert!(!said(&kit.done("generate_reading_list", plain).await).contains(" min"));
+    let plain = kit.done("generate_reading_list", plain).await;
+    assert!(!said(&plain).contains(" min") && !plain.to_string().contains("minutes"));
     let told = kit
         .wrong("analyze_topic", json!({ "topic": "x", "max_papers": 2 }))
         .await;

@@ -84,6 +84,74 @@ async fn sentences_that_cite_are_found_with_their_places() {
     );
 }
 
+#[tokio::test]
+async fn every_common_way_of_citing_is_found() {
+    let kit = Kit::new();
+    let title = "Moisture thresholds for the ignition of peat";
+    let cited = format!("# {title}\n\n## Results\n\nNo core ignited.\n");
+    let cited = kit.ingest("cited.md", cited).await;
+    let facts =
+        json!({ "authors": ["Chidi Okafor", "Maja Lindqvist"], "publication_date": "2023" });
+    let set = json!({ "article_identifier": cited, "update_metadata": facts });
+    kit.done("update_article_metadata", set).await;
+    let numbered = format!(
+        "1. Okafor C, Lindqvist M. {title}. Fire Soil. 2023;8:45-58.\n\
+         2. Briain S. Drones over burning peat. Field Robotics. 2022;77-84.\n\
+         3. Nystrom E. Ground water. Handbook of Wetlands. 1998;3-41.\n"
+    );
+    let named = format!(
+        "Nystrom, E. (1998). Ground water. Handbook of Wetlands, 3-41.\n\n\
+         Okafor, C., & Lindqvist, M. (2023). {title}. Fire & Soil, 8, 45-58.\n\n\
+         Okafor, C. (2023). Another work on fungi. Spores, 1, 1-2.\n"
+    );
+    let raised = "Peat burns below that.¹";
+    let round = ["Others found the same (1).", "Moisture matters most (1,2)."];
+    let both = "A fact (Okafor & Lindqvist, 2023).";
+    for (name, list, sentences, expected) in [
+        (
+            "round",
+            &numbered,
+            vec![
+                raised,
+                round[0],
+                round[1],
+                "Ground water does (3).",
+                "It grows (2).",
+            ],
+            vec![raised, round[0], round[1]],
+        ),
+        (
+            "square",
+            &numbered,
+            vec![
+                "It is so [1, p. 5].",
+                "It grows [2].",
+                "We did (1) this and (2) that.",
+            ],
+            vec!["It is so [1, p. 5]."],
+        ),
+        (
+            "named",
+            &named,
+            vec![both, "Another (Okafor, 2023).", "More (Nystrom, 1998)."],
+            vec![both],
+        ),
+        ("none", &numbered, vec!["Nothing is cited here."], vec![]),
+    ] {
+        let body = sentences.join("\n\n");
+        let text = format!(
+            "# Fires of kind {name}\n\n## Introduction\n\n{body}\n\n## References\n\n{list}"
+        );
+        let citing = kit.ingest(&format!("{name}.md"), text).await;
+        let found = contexts(&kit, &citing, &cited).await;
+        let places = found["contexts"].as_array().unwrap().iter();
+        let all: Vec<&str> = places.map(|it| it["sentence"].as_str().unwrap()).collect();
+        assert_eq!(all, expected, "{name}: {found:#}");
+        let told = said(&found).contains("searched for “[1]”, “(1)”, a raised “1”");
+        assert_eq!(told, all.is_empty(), "{found:#}");
+    }
+}
+
 fn s2(title: &str, doi: &str, contexts: &[&str], kind: &str, count: u64) -> Value {
     json!({
         "contexts": contexts, "isInfluential": false,
@@ -260,4 +328,48 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         )
         .await;
     assert!(told.starts_with("SourcesFailed"), "{told}");
+}
+
+#[tokio::test]
+async fn where_no_source_knows_a_work_the_collection_tells_what_it_knows() {
+    let server = MockServer::start().await;
+    let kit = Kit::with_sources(&server.uri(), &["semantic_scholar"]);
+    let reference = format!("[1] A. Lovelace, \"{BEES},\" Journal of Bogs, 2019.");
+    let text = citing(
+        "Waggling considered as a language of its own",
+        &["Bees are known to dance [1]."],
+        &[&reference],
+    );
+    let id = kit.ingest("citing.pdf", text).await;
+    let alone = kit.ingest("ants.pdf", paper("On ants alone", "ants")).await;
+    for (id, doi) in [(&id, "10.5555/citing"), (&alone, "10.5555/alone")] {
+        let fields = json!({ "doi": doi });
+        let set = json!({ "article_identifier": id, "update_metadata": fields });
+        kit.done("update_article_metadata", set).await;
+    }
+    let told = async |id: &str| {
+        let deep = json!({ "article_id": id, "depth": 2 });
+        kit.done("explore_citation_network", deep).await
+    };
+    let found = told(&id).await;
+    let cites = found["in_collection"]["outbound"].as_array().unwrap();
+    assert_eq!(cites.len(), 1, "{found:#}");
+    assert!(said(&found).contains("honey bees"), "{found:#}");
+    assert!(said(&found).contains("no source knows what cites"));
+    assert!(!said(&found).contains("depth 2"), "{found:#}");
+    // That nobody knows of any is an answer, too.
+    let none = told(&alone).await;
+    assert!(none.get("in_collection").is_none(), "{none:#}");
+    // Who can't be asked may know: then that is said.
+    Mock::given(method("GET"))
+        .respond_with(ResponseTemplate::new(400))
+        .with_priority(1)
+        .mount(&server)
+        .await;
+    let found = told(&id).await;
+    assert!(said(&found).contains("no source could say"), "{found:#}");
+    let wrong = kit
+        .wrong("explore_citation_network", json!({ "article_id": alone }))
+        .await;
+    assert!(wrong.starts_with("SourcesFailed"), "{wrong}");
 }

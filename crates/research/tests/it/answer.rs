@@ -181,8 +181,33 @@ async fn citations_are_left_out_if_nobody_wants_them() {
     let mut arguments = ask();
     arguments["include_citations"] = json!(false);
     let output = room.done(TOOL, arguments).await;
-    assert_eq!(output["sentences"][0]["citations"], json!([]));
-    assert!(!output["said"].as_str().unwrap().contains("## Sources"));
+    let said = output["said"].as_str().unwrap();
+    assert!(
+        said.contains("78% of the pairs") && !said.contains("p. 3"),
+        "{said}"
+    );
+    assert!(!said.contains("## Sources"), "{said}");
+    // Who reads the data can look all the same.
+    assert_eq!(output["sentences"][0]["citations"][0]["page"], 3);
+}
+
+#[tokio::test]
+async fn what_was_retracted_is_named_even_without_citations() {
+    let mut passages = sleep();
+    passages[1].kept.article.retracted = Some(true);
+    let room = Room::new(passages);
+    room.will_say("answer", &good());
+    let mut arguments = ask();
+    arguments["include_citations"] = json!(false);
+    let output = room.done(TOOL, arguments).await;
+    let said = output["said"].as_str().unwrap();
+    assert!(said.contains("by 9%. ✓ [2, p. 7]"), "{said}");
+    assert!(
+        said.contains("On naps. `amara2019naps` **Retracted.**"),
+        "{said}"
+    );
+    assert!(!said.contains("Petrov"), "{said}");
+    assert_eq!(output["sources"][1]["retracted"], true);
 }
 
 #[tokio::test]
@@ -231,6 +256,10 @@ async fn bad_input_is_refused() {
     for (arguments, field) in [
         (json!({}), "question"),
         (json!({ "question": " " }), "question"),
+        (
+            json!({ "question": "?" }),
+            "question: needs at least one word",
+        ),
         (json!({ "question": "x", "max_sources": 51 }), "max_sources"),
         (json!({ "question": "x", "max_sources": 0 }), "max_sources"),
         (

@@ -44,6 +44,27 @@ async fn orders_of_a_paper_stay_between_its_marks() {
 }
 
 #[tokio::test]
+async fn html_of_a_paper_is_only_shown() {
+    let text = "Sleep helps memory <img src=\"http://evil.example/x.png?d=1\"> a lot if p < 0.05.";
+    let mut found = passage("naps", "Mallory", 2020, 1, text);
+    found.kept.article.title = "On <a href='http://evil.example'>naps</a><!-- and".to_owned();
+    let room = Room::new(vec![found]);
+    for _ in 0..2 {
+        room.will_say("answer", &draft(&[(text, &["p1"])]));
+    }
+    let asked = json!({ "question": "Does sleep help memory?", "min_relevance": 0 });
+    let output = room.done(TOOL, asked).await;
+    let said = output["said"].as_str().unwrap();
+    for tag in ["<img", "<a ", "</a", "<!"] {
+        assert!(!said.contains(tag), "{tag}: {said}");
+    }
+    assert!(said.contains("‹img") && said.contains("p < 0.05"), "{said}");
+    // The data is the text as it is.
+    let sentence = output["sentences"][0]["text"].as_str().unwrap();
+    assert!(sentence.contains("<img"), "{output:#}");
+}
+
+#[tokio::test]
 async fn a_question_can_not_close_its_tag_either() {
     let room = Room::new(vec![passage("a", "Ito", 2020, 1, "Sleep helps memory.")]);
     room.will_say("answer", &draft(&[("Sleep helps memory.", &["p1"])]));

@@ -203,7 +203,7 @@ impl Room {
         })
         .with(AnswerResearchQuestion(shelf.clone()))
         .with(AgenticResearchQuestion(shelf.clone()))
-        .with(EvaluateArticle);
+        .with(EvaluateArticle(shelf.clone()));
         Self {
             registry,
             shelf,

@@ -67,6 +67,11 @@ async fn a_failed_ask_falls_back_to_words_and_says_so() {
         assert!(near["score"].as_f64().unwrap() > 0.5, "{near}");
         assert!(far["score"].as_f64().unwrap() < 0.3, "{far}");
         assert_eq!(near["matched_keywords"], json!(["sleep", "memory"]));
+        // A text has no keywords that could be counted.
+        assert!(
+            !far["reasoning"].as_str().unwrap().contains("0 of 0"),
+            "{far}"
+        );
         assert_eq!(
             near["reasoning"]
                 .as_str()
@@ -89,4 +94,31 @@ async fn an_unknown_article_is_told() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("nobody"), "{error}");
+}
+
+#[tokio::test]
+async fn a_paper_is_judged_by_its_text_too() {
+    let words = "Smouldering needs oxygen at the surface of the fuel, and heat to go on.";
+    let room = Room::without_model(vec![passage("sleep", "Petrov", 2021, 4, words)]);
+    shelved(&room).await;
+    let arguments = json!({
+        "article_identifier": "id-sleep",
+        "query_name": "smouldering oxygen fuel surface heat",
+    });
+    let output = room.done(TOOL, arguments).await;
+    assert_eq!(output["score"], 0.75, "{output}");
+    let said = output["said"].as_str().unwrap();
+    assert!(said.contains("7.5 of 10 (score 0.75), strong"), "{said}");
+    assert!(said.contains("1 passage of its text"), "{said}");
+    let looked = room.shelf.looked.lock().unwrap();
+    assert_eq!(looked[0].filter.ids, Some(vec!["id-sleep".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_question_without_a_word_is_blamed_by_its_name() {
+    let room = Room::new(Vec::new());
+    shelved(&room).await;
+    let arguments = json!({ "article_identifier": "id-sleep", "query_name": "?" });
+    let error = room.call(TOOL, arguments).await.unwrap_err();
+    assert!(error.to_string().starts_with("query_name"), "{error}");
 }

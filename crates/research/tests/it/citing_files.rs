@@ -321,3 +321,48 @@ async fn references_are_told_both_ways_and_as_deep_as_wanted() {
         .await;
     assert_eq!(cited["inbound"][0]["article_id"], middle, "{cited:#}");
 }
+
+#[tokio::test]
+async fn a_search_cites_what_fits_and_tells_what_does_not() {
+    let (kit, id) = kit_with_bees().await;
+    for name in ["ants", "wasps"] {
+        let title = format!("On {name} and where they live");
+        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+            .await;
+    }
+    let nothing = json!({ "search_query": "quantum chromodynamics" });
+    let told = kit.wrong("export_bibliography", nothing.clone()).await;
+    assert!(
+        told.starts_with("NothingToExport") && told.contains("no word of"),
+        "{told}"
+    );
+    assert!(told.contains("search_articles"), "{told}");
+    let file = kit.folder.path().join("exports/bibliography.bib");
+    assert!(!file.exists());
+    let cited = kit.done("format_citations", nothing).await;
+    assert_eq!(cited["citations"], json!([]));
+    assert!(said(&cited).contains("no word of"), "{cited:#}");
+
+    for tool in ["export_bibliography", "format_citations"] {
+        let some = json!({ "search_query": "careful set of rules", "max_results": 2 });
+        let some = kit.done(tool, some).await;
+        assert_eq!(some["left_out"], 1, "{tool}: {some:#}");
+        assert!(said(&some).contains("1 more of the collection"), "{some:#}");
+        let both = json!({ "articles": [id], "search_query": "bees" });
+        let told = kit.wrong(tool, both).await;
+        assert!(told.contains("search_query") && told.contains("one of the two"));
+    }
+}
+
+#[tokio::test]
+async fn data_is_plain_and_markdown_is_in_what_is_said() {
+    let (kit, id) = kit_with_bees().await;
+    let cited = kit
+        .done("format_citations", json!({ "articles": [id] }))
+        .await;
+    let text = cited["citations"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("[1]"), "{text}");
+    assert!(text.contains("ways_of_life"), "{text}");
+    assert!(!text.contains('\\') && !text.contains('*'), "{text}");
+    assert!(said(&cited).contains("*Journal of Bogs*"), "{cited:#}");
+}

@@ -109,3 +109,38 @@ async fn what_is_too_large_or_no_document_is_told() {
     );
     assert_eq!(kit.done("list_articles", json!({})).await["total"], 0);
 }
+
+#[tokio::test]
+async fn a_file_in_place_of_a_folder_is_told_what_takes_it() {
+    let kit = Kit::new();
+    kit.put("one.md", "# One\n\nWords.");
+    let wrong = kit
+        .wrong("batch_process_pdfs", json!({ "directory_path": "one.md" }))
+        .await;
+    assert!(wrong.starts_with("NotAFolder"), "{wrong}");
+    assert!(
+        wrong.contains("Name a folder; process_pdf takes one file"),
+        "{wrong}"
+    );
+}
+
+#[tokio::test]
+async fn a_path_may_begin_at_home() {
+    let Some(home) = std::env::home_dir() else {
+        return;
+    };
+    let at = home.clone();
+    let kit = Kit::with(|options| options.readable.push(at));
+    let name = "there-is-no-such-paper-of-deliberate.pdf";
+    let wrong = refused(&kit, &format!("~/{name}")).await;
+    let expected = format!("there is no file {}", home.join(name).display());
+    assert!(wrong.contains(&expected), "{wrong}");
+}
+
+#[tokio::test]
+async fn an_empty_file_is_told_as_such() {
+    let kit = Kit::new();
+    kit.put("empty.pdf", "");
+    let wrong = refused(&kit, "empty.pdf").await;
+    assert!(wrong.contains("the file is empty"), "{wrong}");
+}

@@ -71,33 +71,94 @@ async fn a_paper_is_put_into_a_project_and_nothing_moves() {
 }
 
 #[tokio::test]
-async fn a_collection_goes_with_or_without_its_articles() {
+async fn a_paper_that_is_moved_is_no_longer_where_it_was() {
     let kit = Kit::new();
-    let one = kit
+    let id = kit
         .ingest("bees.pdf", paper("On bees and their ways", "bees"))
         .await;
-    let two = kit
-        .ingest("ants.pdf", paper("On ants and their ways", "ants"))
+    let to = async |project: &str, keep: bool| {
+        let moved = json!({ "paper_id": id, "project_name": project, "keep_others": keep });
+        kit.done("move_paper_to_project", moved).await
+    };
+    to("Hives", false).await;
+    let moved = to("Meadows", false).await;
+    assert_eq!(moved["article"]["collections"], json!(["Meadows"]));
+    assert_eq!(moved["taken_from"], json!(["Hives"]));
+    assert!(said(&moved).contains("no longer in Hives"), "{moved:#}");
+    let again = to("meadows", false).await;
+    assert_eq!(again["taken_from"], json!([]), "{again:#}");
+    let also = to("Hives", true).await;
+    assert_eq!(also["article"]["collections"], json!(["Meadows", "Hives"]));
+    assert_eq!(also["taken_from"], json!([]));
+}
+
+#[tokio::test]
+async fn a_collection_goes_with_what_was_uploaded_if_that_is_said_twice() {
+    let kit = Kit::new();
+    let bees = kit
+        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
         .await;
-    for (id, project) in [(&one, "a"), (&two, "a"), (&two, "b")] {
-        kit.done(
-            "move_paper_to_project",
-            json!({ "paper_id": id, "project_name": project }),
-        )
-        .await;
+    kit.put("one.md", "# Notes on hives\n\nHives are warm.");
+    kit.put("two.md", "# Notes on wax\n\nWax is soft.");
+    for (file, name) in [("one.md", "a"), ("two.md", "a"), ("two.md", "b")] {
+        let upload = json!({ "file_path": file, "collection_name": name });
+        kit.done("upload_external_knowledge", upload).await;
     }
-    let gone = json!({ "collection_name": "A", "delete_documents": true });
+    let moved = json!({ "paper_id": bees, "project_name": "a" });
+    kit.done("move_paper_to_project", moved).await;
+    let total = async || kit.done("list_articles", json!({})).await["total"].clone();
+
+    let mut gone = json!({ "collection_name": "A", "delete_documents": true });
+    let asked = kit.done("delete_knowledge_collection", gone.clone()).await;
+    assert_eq!(asked["deleted"], false, "{asked:#}");
+    assert_eq!(asked["documents"], 1);
+    for part in [
+        "Nothing was deleted",
+        "1 uploaded document",
+        "2 other articles",
+        "Notes on hives",
+        "confirm_deletion",
+    ] {
+        assert!(said(&asked).contains(part), "{part}: {asked:#}");
+    }
+    assert!(!said(&asked).contains("wax") && !said(&asked).contains("bees"));
+    assert_eq!(total().await, 3);
+
+    gone["confirm_deletion"] = json!(true);
     let gone = kit.done("delete_knowledge_collection", gone).await;
-    assert!(said(&gone).contains("deleted"));
+    assert_eq!(
+        (&gone["deleted"], &gone["documents"]),
+        (&json!(true), &json!(1))
+    );
     let left = kit.done("list_articles", json!({})).await;
-    assert_eq!(left["total"], 1);
-    assert_eq!(left["articles"][0]["collections"], json!(["b"]));
-    kit.done(
-        "delete_knowledge_collection",
-        json!({ "collection_name": "b" }),
-    )
-    .await;
-    let left = kit.done("list_articles", json!({})).await;
-    assert_eq!(left["total"], 1);
-    assert!(left["articles"][0].get("collections").is_none());
+    assert_eq!(left["total"], 2, "{left:#}");
+    let titles = left["articles"].to_string();
+    assert!(titles.contains("On bees") && titles.contains("Notes on wax"));
+    // Without the documents nobody is asked twice.
+    let rest = json!({ "collection_name": "b" });
+    let rest = kit.done("delete_knowledge_collection", rest).await;
+    assert_eq!(rest["deleted"], true);
+    assert_eq!(total().await, 2);
+    let left = kit.done("list_knowledge_collections", json!({})).await;
+    assert_eq!(left["collections"], json!([]));
+}
+
+#[tokio::test]
+async fn a_paper_that_is_uploaded_is_found_in_the_collection_and_stays_a_paper() {
+    let kit = Kit::new();
+    let text = "# The book of heather\n\nHeather burns when it is dry.";
+    let id = kit.ingest("book.md", text).await;
+    let upload = json!({ "file_path": "book.md", "collection_name": "Texts" });
+    let up = kit.done("upload_external_knowledge", upload).await;
+    assert_eq!(
+        (up["outcome"].as_str(), up["article_id"].as_str()),
+        (Some("unchanged"), Some(id.as_str()))
+    );
+    assert!(
+        said(&up).contains("stays one") && said(&up).contains("collection_name \"Texts\""),
+        "{up:#}"
+    );
+    let within = json!({ "query": "heather", "collection_name": "Texts" });
+    let within = kit.done("search_external_knowledge", within).await;
+    assert_eq!(within["results"][0]["article"]["article_id"], id);
 }

@@ -252,3 +252,69 @@ async fn names_of_files_steer_and_lead_nowhere() {
     let listed = kit.done("list_articles", json!({})).await;
     assert!(!said(&listed).contains("]("), "{}", said(&listed));
 }
+
+#[tokio::test]
+async fn files_of_one_name_are_told_apart() {
+    let kit = Kit::new();
+    kit.put("in/p1/a.md", "# On ants\n\nWords about ants.");
+    kit.put("in/p2/a.md", "");
+    kit.put("in/~$a.docx", "the mark of a word processor");
+    kit.put("in/.~lock.a.docx#", "the mark of another");
+    let batch = kit
+        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .await;
+    let results = batch["results"].as_array().unwrap();
+    let names: Vec<&str> = results
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    assert_eq!(names, ["p1/a.md", "p2/a.md"], "{batch:#}");
+    assert!(said(&batch).contains("p2/a.md: failed"), "{}", said(&batch));
+    assert!(
+        said(&batch).contains("the file is empty"),
+        "{}",
+        said(&batch)
+    );
+    assert_eq!(batch["notes"], Value::Null, "{batch:#}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_of_a_folder_is_left_out_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let kit = Kit::new();
+    let paper = kit.put("elsewhere/a.md", "# On ants\n\nWords about ants.");
+    kit.put("in/old.doc", "words");
+    kit.put("in/README", "words");
+    std::os::unix::fs::symlink(paper, kit.papers().join("in/a.md")).unwrap();
+    let folder = json!({ "directory_path": "in" });
+    let none = kit.done("batch_process_pdfs", folder.clone()).await;
+    for told in ["There is no file", "1 link;", "2 files of kinds"] {
+        assert!(said(&none).contains(told), "{}", said(&none));
+    }
+    kit.put("in/locked/b.md", "# On bees\n\nWords about bees.");
+    kit.put("in/c.md", "# On wasps\n\nWords about wasps.");
+    kit.put("in/d.md", "# On flies\n\nWords about flies.");
+    let locked = kit.papers().join("in/locked");
+    let allow = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&locked, permissions).unwrap();
+    };
+    allow(0o000);
+    let is_root = std::fs::read_dir(&locked).is_ok();
+    let some = kit.done("batch_process_pdfs", folder).await;
+    allow(0o755);
+    assert_eq!(
+        some["notes"].as_array().unwrap().len(),
+        if is_root { 2 } else { 3 }
+    );
+    assert_eq!(
+        outcomes(&some, "added"),
+        if is_root { 3 } else { 2 },
+        "{some:#}"
+    );
+    if !is_root {
+        assert!(said(&some).contains("The folder locked can't"), "{some:#}");
+    }
+}

@@ -234,3 +234,68 @@ async fn one_of_a_thing_is_one() {
         assert!(said(&shown).contains("1 page, "), "{}", said(&shown));
     }
 }
+
+#[tokio::test]
+async fn of_what_is_unchanged_it_is_told_what_is_kept() {
+    let kit = Kit::new();
+    let cites = crate::citing_files::citing(
+        "Waggling considered as a language of its own",
+        &["Bees are known to dance [1]."],
+        &["[1] A. Lovelace, \"The ways of all the honey bees,\" Journal of Bogs, 2019."],
+    );
+    kit.put("citing.pdf", cites);
+    let first = process(&kit, "citing.pdf").await;
+    let again = process(&kit, "citing.pdf").await;
+    assert_eq!(again["outcome"], "unchanged");
+    assert_eq!(again["references"], 1, "{again:#}");
+    for field in ["headings", "figures_and_tables", "references"] {
+        assert_eq!(again[field], first[field], "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_moved_is_known_where_it_is() {
+    let kit = Kit::new();
+    let before = kit.put("ants.md", "# On ants\n\nWords about ants.");
+    let id = process(&kit, "ants.md").await["article_id"].clone();
+    let copy = kit.put("sub/ants-moved.md", "# On ants\n\nWords about ants.");
+    let path = async || {
+        let asked = json!({ "article_identifier": id });
+        kit.done("get_article_details", asked).await["file"]["path"].clone()
+    };
+    process(&kit, "sub/ants-moved.md").await;
+    assert!(path().await.as_str().unwrap().ends_with("papers/ants.md"));
+    std::fs::remove_file(before).unwrap();
+    let again = process(&kit, &copy).await;
+    assert_eq!(again["outcome"], "unchanged", "{again:#}");
+    let now = path().await;
+    assert!(
+        now.as_str().unwrap().ends_with("sub/ants-moved.md"),
+        "{now}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_was_written_anew_stays_one_whatever_it_is_called() {
+    let kit = Kit::new();
+    kit.put("chapter.md", "# Hives, first draft\n\nWords on hedges.");
+    let first = process(&kit, "chapter.md").await;
+    kit.put(
+        "chapter.md",
+        "# Hives, second draft\n\nWords on ditches, and more.",
+    );
+    let second = process(&kit, "chapter.md").await;
+    assert_eq!(second["article_id"], first["article_id"], "{second:#}");
+    assert_eq!(second["article"]["title"], "Hives, second draft");
+    assert!(finds(&kit, "ditches").await && !finds(&kit, "hedges").await);
+    // A title that somebody gave stays.
+    let own = json!({
+        "article_identifier": second["article_id"],
+        "update_metadata": { "title": "A chapter of mine" },
+    });
+    kit.done("update_article_metadata", own).await;
+    kit.put("chapter.md", "# Hives, third draft\n\nWords on walls.");
+    let third = process(&kit, "chapter.md").await;
+    assert_eq!(third["article_id"], first["article_id"], "{third:#}");
+    assert_eq!(third["article"]["title"], "A chapter of mine");
+}

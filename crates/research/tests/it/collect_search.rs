@@ -1,6 +1,6 @@
 //! Search in the collection: each article once, every filter applied, the place of each passage.
 
-use deliberate_core::{Article, Timestamp};
+use deliberate_core::{Article, PartialDate, Timestamp};
 use deliberate_research::collect::{Kept, Library, Version};
 use serde_json::{Value, json};
 
@@ -58,6 +58,32 @@ async fn the_best_passage_of_each_article_has_a_true_place() {
         "{stretch}"
     );
     assert!(said(&found).contains("<passage "));
+}
+
+#[tokio::test]
+async fn what_a_paper_cites_is_not_what_it_says() {
+    let kit = Kit::new();
+    let review = "# A review of vaccine safety\n\n## Results\n\n\
+        In 14 studies we found no link of measles vaccine to autism.\n\n\
+        ## References\n\n\
+        [1] A. Wakefield. Measles vaccine causes autism. Lancet, 351, 637-641, 1998.\n\
+        [2] B. Hviid. Measles vaccination and autism. Annals, 170, 513-520, 2019.\n\n\
+        ## Appendix\n\nThermometers of mercury were not used.\n";
+    let id = kit.ingest("review.md", review).await;
+    let query = json!({ "query": "Wakefield: measles vaccine causes autism" });
+    let found = kit.done("search_articles", query).await;
+    assert!(said(&found).contains("no link"), "{found:#}");
+    assert!(!said(&found).contains("Lancet"), "{found:#}");
+    let appendix = kit
+        .done(
+            "search_articles",
+            json!({ "query": "mercury thermometers" }),
+        )
+        .await;
+    assert!(said(&appendix).contains("Thermometers"), "{appendix:#}");
+    let section = json!({ "article_identifier": id, "section": "References" });
+    let read = kit.done("read_article", section).await;
+    assert!(said(&read).contains("Lancet"), "{read:#}");
 }
 
 #[tokio::test]
@@ -121,6 +147,10 @@ async fn every_filter_is_applied() {
         );
     }
     for (arguments, field) in [
+        (
+            json!({ "query": "x", "date_from": "2024", "date_to": "2020" }),
+            "date_to",
+        ),
         (
             json!({ "query": "x", "date_from": "yesterday" }),
             "date_from",
@@ -237,4 +267,82 @@ async fn there_is_a_citation_key_for_every_article() {
     let library = Library(kit.store.as_ref());
     assert_eq!(library.free_cite_key("gray").await.unwrap(), "gray1501");
     assert_eq!(library.free_cite_key("green").await.unwrap(), "green");
+}
+
+/// Keeps articles of these titles, each cited so often and a year younger, without a text.
+async fn keep(kit: &Kit, all: &[(&str, u64)]) {
+    let changes = (1..).zip(all).map(|(at, (title, cited))| {
+        let mut kept = Kept {
+            id: format!("a{at}"),
+            cite_key: format!("key{at}"),
+            ..Kept::empty(Timestamp::from_micros(i64::from(at)))
+        };
+        (*title).clone_into(&mut kept.article.title);
+        kept.article.citation_count = Some(*cited);
+        kept.article.date = PartialDate::new(2000 + at, None, None);
+        Version::new(kept).put(Timestamp::from_micros(i64::from(at)))
+    });
+    kit.store.commit(changes.collect()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_hardly_fits_is_not_put_before_what_does() {
+    let kit = Kit::new();
+    let mut all = vec![
+        ("Sphagnum under mist in greenhouse trays", 2),
+        ("Mist for sphagnum in trays", 5),
+    ];
+    let harbours = ["north", "south", "east", "west", "old", "new", "great"]
+        .map(|it| format!("Mist over the {it} harbour"));
+    all.extend(harbours.iter().map(|it| (it.as_str(), 900)));
+    keep(&kit, &all).await;
+    let query = "sphagnum mist greenhouse trays";
+    let arguments = json!({ "query": query, "sort_by": "citations", "limit": 3 });
+    let found = kit.done("search_articles", arguments).await;
+    let results = found["results"].as_array().unwrap();
+    let ids: Vec<&Value> = results.iter().map(|it| &it["article_id"]).collect();
+    assert_eq!(ids, ["a2", "a1"], "{found:#}");
+}
+
+#[tokio::test]
+async fn an_order_is_of_all_that_fits_and_not_of_the_first_few() {
+    let kit = Kit::new();
+    let best = [
+        "Peat and more peat, one",
+        "Peat and more peat, two",
+        "Peat and more peat, three",
+        "Peat and more peat, four",
+        "Peat and more peat, five",
+        "Peat and more peat, six",
+        "Peat and more peat, seven",
+        "Peat and more peat, eight",
+    ];
+    let mut all: Vec<(&str, u64)> = best.into_iter().zip(1..).collect();
+    all.extend([("On peat and heather", 133), ("On peat and birds", 57)]);
+    keep(&kit, &all).await;
+    let titles = |output: &Value| -> Vec<String> {
+        let papers = output["papers"].as_array().unwrap().iter();
+        papers
+            .map(|it| it["title"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (order, priority, wanted) in [
+        ("citations", "citations", ["heather", "birds", "eight"]),
+        ("date", "recent", ["birds", "heather", "eight"]),
+    ] {
+        let search = json!({ "topic": "peat", "sort_by": order, "limit": 3 });
+        let list =
+            json!({ "topic_or_query": "peat", "priority_criteria": priority, "max_papers": 3 });
+        for (tool, arguments) in [("search_by_topic", search), ("generate_reading_list", list)] {
+            let found = kit.done(tool, arguments).await;
+            let titles = titles(&found);
+            assert_eq!(titles.len(), 3, "{tool}: {found:#}");
+            for (title, word) in titles.iter().zip(wanted) {
+                assert!(title.ends_with(word), "{tool} by {order}: {titles:?}");
+            }
+            // Nobody knows how long one without a text takes.
+            assert!(!found.to_string().contains("minutes"), "{found:#}");
+            assert!(!said(&found).contains(" min"), "{found:#}");
+        }
+    }
 }

@@ -256,6 +256,27 @@ async fn the_front_knows_all_tools_and_calls_them() {
 }
 
 #[tokio::test]
+async fn the_front_says_where_its_names_are() {
+    let kit = Kit::new();
+    for arguments in [
+        json!({ "tool": "xyzzy" }),
+        json!({ "tool": "xyzzy", "query": "bees" }),
+        json!({ "tool": "help", "arguments": { "tool": "xyzzy" } }),
+    ] {
+        let wrong = kit.wrong("research", arguments).await;
+        assert!(
+            wrong.starts_with("UnknownTool") && wrong.contains("\"xyzzy\""),
+            "{wrong}"
+        );
+        assert!(wrong.contains("with tool \"help\""), "{wrong}");
+    }
+    let near = kit
+        .wrong("research", json!({ "tool": "serch_articles" }))
+        .await;
+    assert!(near.contains("Did you mean search_articles?"), "{near}");
+}
+
+#[tokio::test]
 async fn arguments_beside_the_name_of_the_tool_are_not_passed_over() {
     let kit = Kit::new();
     let beside = json!({ "tool": "list_articles", "limit": 0 });

@@ -57,6 +57,16 @@ async fn what_a_question_can_not_be_is_refused_with_its_field() {
             json!({ "publication_date_range": { "start": "2024-05", "end": "2024-04" } }),
             "publication_date_range",
         ),
+        // What would come to nothing is not taken in silence.
+        (json!({ "schedule_days_of_week": [1] }), "weekly"),
+        (
+            json!({ "schedule_frequency": "monthly", "schedule_days_of_week": [1] }),
+            "weekly",
+        ),
+        (
+            json!({ "auto_download_min_score": 0.9 }),
+            "auto_download_enabled",
+        ),
         (json!({ "asked_so": true }), "asked_so"),
     ];
     for (change, field) in wrong {
@@ -266,6 +276,7 @@ async fn a_change_is_checked_like_a_new_question() {
         (json!({ "keywords": [] }), "keywords"),
         (json!({ "schedule_time": "noon" }), "schedule_time"),
         (json!({ "selected_sources": ["x"] }), "no source"),
+        (json!({ "schedule_days_of_week": [2] }), "weekly"),
         (
             json!({ "auto_download_min_score": 0.5 }),
             "auto_download_enabled",

@@ -1,7 +1,7 @@
 //! Runs of questions against sources on loopback.
 
 use deliberate_core::{Article, Change, Timestamp};
-use deliberate_research::discover::Match;
+use deliberate_research::discover::{Match, Questions};
 use deliberate_store::Page;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
@@ -253,20 +253,7 @@ async fn a_question_with_many_matches_is_deleted_whole() {
     let id = question(&kit, json!({})).await;
     let id = id.as_str().unwrap();
     let now = Timestamp::from_micros(1);
-    let many = (0..2_500).map(|number| {
-        let found = Match {
-            question_id: id.to_owned(),
-            article_id: number.to_string(),
-            title: Article::default().title,
-            score: 0.5,
-            matched_keywords: Vec::new(),
-            reasoning: String::new(),
-            scored_by: "words".to_owned(),
-            sources: Vec::new(),
-            first_found: now.to_string(),
-        };
-        found.put(0, "", now)
-    });
+    let many = (0..2_500).map(|number| found(id, &number.to_string()).put(0, "", now));
     let changes: Vec<Change> = many.collect();
     for some in changes.chunks(500) {
         kit.store.commit(some.to_vec()).await.unwrap();
@@ -276,12 +263,101 @@ async fn a_question_with_many_matches_is_deleted_whole() {
     let hard = json!({ "question_id": id, "hard_delete": true });
     kit.done("delete_research_question", hard).await;
     assert_eq!(count().await, 0);
-    let left = Match::of(kit.store.as_ref(), id, Page::first(1))
-        .await
-        .unwrap();
-    assert_eq!(left, []);
+    let left = Match::ids(kit.store.as_ref(), id, Page::first(1)).await;
+    assert_eq!(left.unwrap(), Vec::<String>::new());
     let told = kit
         .wrong("get_research_question", json!({ "question_id": id }))
         .await;
     assert!(told.starts_with("QuestionNotFound"), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_question_is_called_keeps_no_paper_out() {
+    let title = "Radio sensing of smouldering peat";
+    let server = crossref(&[work("10.5555/peat", title, 2024)]).await;
+    let kit = asking(&server);
+    let words = json!(["peat", "radio", "sensing", "smouldering"]);
+    for name in ["Monday alert", "Smouldering peat"] {
+        let more = json!({ "name": name, "keywords": words, "min_relevance_score": 0.7 });
+        let id = question(&kit, more).await;
+        let ran = run(&kit, &id).await;
+        assert_eq!(ran["matches"][0]["score"], json!(1.0), "{name}: {ran:#}");
+        assert!(said(&ran).contains("4 of 4 keywords"), "{}", said(&ran));
+    }
+    let more = json!({
+        "name": "By topic", "keywords": [], "topics": ["smouldering peat", "graphene"],
+    });
+    let ran = run(&kit, &question(&kit, more).await).await;
+    assert!(said(&ran).contains("1 of 2 topics"), "{}", said(&ran));
+}
+
+#[tokio::test]
+async fn what_fitted_a_question_as_it_was_is_not_told_as_fitting() {
+    let server = crossref(&bees()).await;
+    let kit = asking(&server);
+    let id = question(&kit, json!({ "keywords": ["honey bees", "night"] })).await;
+    run(&kit, &id).await;
+    let shown = async |change: Value| {
+        let mut change = change;
+        change["question_id"] = id.clone();
+        kit.done("update_research_question", change).await;
+        let got = kit.done("get_research_question", json!({ "question_id": id }));
+        let got = got.await;
+        assert_eq!(
+            got["matches"].as_array().unwrap().len() as u64,
+            got["total_matches"].as_u64().unwrap()
+        );
+        let older = got["older_matches"].as_u64().unwrap();
+        assert_eq!(
+            said(&got).contains("Not shown"),
+            older > 0,
+            "{}",
+            said(&got)
+        );
+        (got["total_matches"].as_u64().unwrap(), older)
+    };
+    // One of the two has both keywords.
+    assert_eq!(shown(json!({ "min_relevance_score": 0.9 })).await, (1, 1));
+    assert_eq!(shown(json!({ "min_relevance_score": 0.3 })).await, (2, 0));
+    assert_eq!(shown(json!({ "keywords": ["zebra"] })).await, (0, 2));
+    assert_eq!(run(&kit, &id).await["run"]["matched"], 0);
+    assert_eq!(shown(json!({ "topics": [] })).await, (0, 2));
+    let back = json!({ "keywords": ["honey bees", "night"] });
+    assert_eq!(shown(back).await, (2, 0));
+}
+
+#[tokio::test]
+async fn more_papers_than_one_page_of_the_store_are_counted() {
+    let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref"]);
+    let source = json!({ "name": "Many", "keywords": ["bees"] });
+    kit.done("create_crossref_source", source).await;
+    let named = json!({ "source_name": "many", "max_matches": 3 });
+    let saved = Questions(kit.store.as_ref()).source("many").await.unwrap();
+    let id = saved.question.id;
+    let judged_by = json!([["Many", ""], [["bees"], [], []]]).to_string();
+    let now = Timestamp::from_micros(1);
+    let many: Vec<Change> = (0..1_001)
+        .map(|number| found(&id, &number.to_string()).put(0, &judged_by, now))
+        .collect();
+    for some in many.chunks(500) {
+        kit.store.commit(some.to_vec()).await.unwrap();
+    }
+    let got = kit.done("get_discovery_source", named).await;
+    assert_eq!(got["total_matches"], 1_001, "{got:#}");
+    assert_eq!(got["matches"].as_array().unwrap().len(), 3);
+    assert!(said(&got).contains("and 998 more"), "{}", said(&got));
+}
+
+fn found(question: &str, article: &str) -> Match {
+    Match {
+        question_id: question.to_owned(),
+        article_id: article.to_owned(),
+        title: Article::default().title,
+        score: 0.5,
+        matched_keywords: Vec::new(),
+        reasoning: String::new(),
+        scored_by: "words".to_owned(),
+        sources: Vec::new(),
+        first_found: Timestamp::from_micros(1).to_string(),
+    }
 }

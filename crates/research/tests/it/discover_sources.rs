@@ -1,7 +1,7 @@
 //! Saved sources: one search of one source.
 
 use serde_json::{Value, json};
-use wiremock::ResponseTemplate;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 use crate::{
     collect_kit::{Kit, said},
@@ -43,7 +43,8 @@ async fn every_source_can_be_saved_looked_at_and_deleted() {
     let arxiv = kit
         .done("get_discovery_source", json!({ "source_name": "MY ARXIV" }))
         .await;
-    assert_eq!(arxiv["sources"][0]["categories"], json!(["cs.LG", "cs.AI"]));
+    assert_eq!(arxiv["sources"][0]["categories"], json!([]));
+    assert!(said(&arxiv).contains("categories: all"), "{}", said(&arxiv));
     let listed = kit.done("list_discovery_sources", json!({})).await;
     assert_eq!(listed["sources"].as_array().unwrap().len(), ALL.len());
     // They are no questions.
@@ -177,4 +178,113 @@ async fn what_a_key_would_change_is_told_where_there_is_none() {
         "{told}"
     );
     assert!(told.contains("quantitative biology\n"), "{told}");
+}
+
+#[tokio::test]
+async fn all_of_arxiv_is_asked_unless_classes_are_named() {
+    let server = MockServer::start().await;
+    let empty = "<feed xmlns='http://www.w3.org/2005/Atom'></feed>";
+    let empty = ResponseTemplate::new(200).set_body_raw(empty, "application/atom+xml");
+    at(&server, "/query", empty, 9).await;
+    let kit = Kit::with_sources(&server.uri(), &["arxiv"]);
+    for (categories, told) in [(json!([]), "all"), (json!(["q-bio.PE"]), "q-bio.PE")] {
+        let source = json!({ "name": told, "keywords": ["bees"], "categories": categories });
+        let made = kit.done("create_arxiv_source", source).await;
+        let line = format!("- categories: {told}\n");
+        assert!(said(&made).contains(&line), "{}", said(&made));
+        let ran = json!({ "source_name": told });
+        kit.done("run_discovery", ran).await;
+        let asked = server.received_requests().await.unwrap();
+        let query = asked.last().unwrap().url.query().unwrap();
+        let narrowed = categories != json!([]);
+        assert_eq!(query.contains("cat%3A"), narrowed, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_saved_source_is_told_in_full_with_what_it_found() {
+    let title = |number: u32| format!("Honey bees of hive {number}");
+    let hives = (1..=23).map(|it| work(&format!("10.5555/{it}"), &title(it), 2024));
+    let mut hives: Vec<Value> = hives.collect();
+    let server = crossref(&hives).await;
+    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let source = json!({
+        "name": "Bees", "keywords": ["bees"], "max_articles": 30,
+        "start_date": "2020", "end_date": "2024-12",
+    });
+    kit.done("create_crossref_source", source).await;
+    let named = json!({ "source_name": "bees", "force_run": true });
+    let ran = kit.done("run_discovery", named.clone()).await;
+    assert_eq!(ran["runs"][0]["run"]["matched"], 23, "{ran:#}");
+    assert_eq!(ran["runs"][0]["matches"].as_array().unwrap().len(), 20);
+    for word in ["**Honey bees of hive ", "and 3 more"] {
+        assert!(said(&ran).contains(word), "{word}: {}", said(&ran));
+    }
+    // What is new comes first, wherever the source had it.
+    hives.push(work("10.5555/new", "Honey bees of another year", 2023));
+    at(&server, "/works", works(&hives), 1).await;
+    let again = kit.done("run_discovery", named).await;
+    let new = &again["runs"][0]["matches"][0];
+    assert_eq!(new["title"], "Honey bees of another year", "{again:#}");
+    let got = json!({ "source_name": "bees", "max_matches": 2 });
+    let got = kit.done("get_discovery_source", got).await;
+    assert_eq!(got["total_matches"], 24);
+    assert_eq!(got["matches"].as_array().unwrap().len(), 2);
+    assert_eq!(&got["matches"][0], new);
+    for word in [
+        "keywords: bees",
+        "published from: 2020",
+        "published to: 2024-12",
+        "asked: every 24 hours",
+        "papers a run: 30",
+        "next run: ",
+        "last run: ",
+        "**Honey bees of another year**",
+        "and 22 more",
+    ] {
+        assert!(said(&got).contains(word), "{word}: {}", said(&got));
+    }
+}
+
+#[tokio::test]
+async fn sources_are_known_however_their_names_are_written() {
+    let server = crossref(&[work("10.5555/one", "Honey bees", 2024)]).await;
+    let kit = Kit::with_sources(&server.uri(), ALL);
+    let names = [
+        "arXiv",
+        "Semantic Scholar",
+        "europe-pmc",
+        " OpenAlex ",
+        "PUBMED",
+        "bioRxiv",
+    ];
+    let question = json!({ "name": "All", "keywords": ["bees"], "selected_sources": names });
+    kit.done("create_research_question", question).await;
+    let search = json!({ "query": "bees", "sources": ["CrossRef"] });
+    let found = kit.done("search_papers", search).await;
+    assert_eq!(found["sources"][0]["source"], "crossref");
+    let other = json!({ "query": "bees", "sources": ["arxiv.org"] });
+    let told = kit.wrong("search_papers", other).await;
+    assert!(told.starts_with("SourceNotFound"), "{told}");
+}
+
+#[tokio::test]
+async fn a_source_that_was_asked_too_often_is_listed_with_its_wait() {
+    let server = MockServer::start().await;
+    let slower = ResponseTemplate::new(429).insert_header("retry-after", "300");
+    Mock::given(any()).respond_with(slower).mount(&server).await;
+    let kit = Kit::with_sources(&server.uri(), &[ALL, &["medrxiv"]].concat());
+    let listed = async || kit.done("list_available_sources", json!({})).await;
+    let before = listed().await;
+    assert!(!said(&before).contains("asked too often"));
+    let told = kit.wrong("search_papers", json!({ "query": "bees" })).await;
+    assert!(told.starts_with("SourcesFailed"), "{told}");
+    let after = listed().await;
+    let sources = after["sources"].as_array().unwrap();
+    assert_eq!(sources.len(), ALL.len() + 1);
+    for source in sources {
+        let wait = source["wait_s"].as_u64().unwrap_or_default();
+        assert!((200..=300).contains(&wait), "{source}");
+    }
+    assert!(said(&after).contains("It was asked too often: again in "));
 }

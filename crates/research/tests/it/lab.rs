@@ -15,7 +15,7 @@ async fn passages(kit: &Kit) -> u64 {
 }
 
 /// Waits, though not for ever, until it is true.
-async fn until(mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..600 {
         if holds().await {
             return;
@@ -172,6 +172,28 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
     // Written down once the files that came with it are read.
     let said = async || std::fs::read_to_string(&remembered).unwrap_or_default();
     until(async || said().await.contains("before.pdf")).await;
+    stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
+    let kit = Kit::with(|options| options.watched = vec![options.papers.clone()]);
+    kit.put("first.md", "# On bees\n\nWords about bees.");
+    let stop = CancellationToken::new();
+    kit.lab.start(&kit.registry, stop.clone());
+    let total = async || kit.done("list_articles", json!({})).await["total"].clone();
+    until(async || total().await == 1).await;
+    // Moved there as a whole: of what is in it the system says nothing.
+    let elsewhere = tempfile::tempdir_in(kit.folder.path()).unwrap();
+    let deep = elsewhere.path().join("thesis/chapters");
+    std::fs::create_dir_all(&deep).unwrap();
+    for name in ["ants", "wasps"] {
+        let text = format!("# On {name}\n\nWords about {name}.");
+        std::fs::write(deep.join(format!("{name}.md")), text).unwrap();
+    }
+    let watched = kit.folder.path().join("papers");
+    std::fs::rename(elsewhere.path().join("thesis"), watched.join("thesis")).unwrap();
+    until(async || total().await == 3).await;
     stop.cancel();
 }
 

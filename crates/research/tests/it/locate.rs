@@ -344,3 +344,41 @@ async fn a_place_is_owed_to_who_told_it() {
     assert_eq!(urls(&located), [FILE]);
     assert_eq!(located.places[0].source, "semantic_scholar");
 }
+
+#[tokio::test]
+async fn pages_for_a_person_are_no_pdfs_and_none_within() {
+    let locator = Locator::new(web(options(&[])));
+    let known = Article {
+        pmid: Some("77".to_owned()),
+        url: Some("https://lab.example/about".to_owned()),
+        ..paper("10.1234/a?b")
+    };
+    assert_eq!(
+        locator.pages(&known),
+        [
+            "https://doi.org/10.1234/a%3Fb",
+            "https://pubmed.ncbi.nlm.nih.gov/77/",
+            "https://lab.example/about",
+        ]
+    );
+    for page in [
+        "https://www.doi.org/10.1234/x/",
+        "https://lab.example/x.PDF",
+        "http://10.0.0.1/secret",
+        "file:///etc/passwd",
+    ] {
+        let article = Article {
+            url: Some(page.to_owned()),
+            ..paper("10.1234/x")
+        };
+        assert_eq!(locator.pages(&article), ["https://doi.org/10.1234/x"]);
+    }
+    let preprint = Article {
+        arxiv_id: ArxivId::parse("2301.00001"),
+        ..Article::default()
+    };
+    assert_eq!(
+        locator.pages(&preprint),
+        ["https://arxiv.org/abs/2301.00001"]
+    );
+}

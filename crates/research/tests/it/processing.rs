@@ -262,6 +262,12 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
         .await;
     assert_eq!(located["places"], json!([]));
     assert_eq!(located["asked"][0]["source"], "crossref");
+    assert_eq!(located["pages"], json!([format!("https://doi.org/{DOI}")]));
+    assert!(
+        said(&located).contains("Pages for a person"),
+        "{}",
+        said(&located)
+    );
     let near = json!({ "article_identifier": "2301.00001", "search_multiple_sources": false });
     let near = kit.done("locate_pdf", near).await;
     assert!(
@@ -279,11 +285,18 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
         .done("validate_pdf_sources", json!({ "source_name": "crossref" }))
         .await;
     assert_eq!(checked["asked"].as_array().unwrap().len(), 1, "{checked:#}");
-    assert!(
-        kit.wrong("validate_pdf_sources", json!({ "source_name": "x" }))
-            .await
-            .contains("crossref")
-    );
+    let kit = Kit::with_sources(&server.uri(), &["crossref", "pubmed"]);
+    let named = json!({ "source_name": "CrossRef", "test_sample": false });
+    let listed = kit.done("validate_pdf_sources", named).await;
+    assert_eq!(listed["sources"], json!(["crossref"]));
+    for name in ["x", "pubmed"] {
+        let named = json!({ "source_name": name });
+        let wrong = kit.wrong("validate_pdf_sources", named).await;
+        assert!(
+            wrong.contains("is no source of PDFs; those are arxiv, crossref"),
+            "{wrong}"
+        );
+    }
 }
 
 #[tokio::test]

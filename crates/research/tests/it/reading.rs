@@ -135,7 +135,10 @@ async fn long_texts_are_cut_and_say_so() {
     let shown = read(&kit, &id, json!({ "pages": "1", "max_length": 1000 })).await;
     assert_eq!(shown["cut"], true);
     assert_eq!(shown["text"].as_str().unwrap().chars().count(), 1_000);
-    assert!(said(&shown).contains("Cut off"));
+    assert!(said(&shown).contains("Read on with pages"));
+    let whole = json!({ "article_identifier": id, "max_length": 1000 });
+    let whole = kit.done("read_full_article", whole).await;
+    assert!(said(&whole).contains("Read on with read_article and pages"));
 }
 
 #[tokio::test]
@@ -209,4 +212,26 @@ async fn parts_that_most_papers_have_are_found_by_their_kind() {
             .unwrap()
             .contains("ninety")
     );
+}
+
+#[tokio::test]
+async fn a_part_of_several_titles_unloads_none() {
+    let kit = Kit::new();
+    for name in ["bees", "ants"] {
+        let title = format!("On {name} and their ways");
+        let id = kit
+            .ingest(&format!("{name}.pdf"), paper(&title, name))
+            .await;
+        let load = json!({ "article_identifier": id });
+        kit.done("read_full_article", load).await;
+    }
+    let part = json!({ "article_identifier": "e" });
+    let wrong = kit.wrong("unload_article", part).await;
+    assert!(
+        wrong.starts_with("Ambiguous") && wrong.contains("On bees") && wrong.contains("On ants"),
+        "{wrong}"
+    );
+    let one = json!({ "article_identifier": "bees" });
+    let freed = kit.done("unload_article", one).await;
+    assert_eq!(freed["loaded"], json!(["On ants and their ways"]));
 }

@@ -9,7 +9,7 @@ use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use deliberate_research::{
     discover::search::{Outcome, SearchOptions, Searched, SourceReport, search},
-    sources::{PaperId, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture},
+    sources::{PaperId, PaperOrder, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture},
     web::WebError,
 };
 use wiremock::ResponseTemplate;
@@ -288,4 +288,36 @@ async fn papers_of_another_time_are_held_back() {
         .map(|it| it.article.title.as_str())
         .collect();
     assert_eq!(titles, ["Some time in the year", "Within", "Who knows"]);
+}
+
+#[tokio::test]
+async fn the_newest_come_first_where_that_is_asked_for() {
+    let of = |title: &str, date: &str, source: &str| Article {
+        date: PartialDate::parse(date),
+        ..paper(title, "Lovelace", source)
+    };
+    let both = "On the oldest of all things";
+    let sources = [
+        told(
+            "a",
+            vec![of(both, "2021-03", "a"), of("June", "2024-06", "a")],
+        ),
+        told(
+            "b",
+            vec![
+                of(both, "2021-03", "b"),
+                of("Who knows", "", "b"),
+                of("Before", "2023", "b"),
+            ],
+        ),
+    ];
+    let asked = |order| PaperQuery {
+        order,
+        ..words("x", 10)
+    };
+    let options = SearchOptions::default();
+    let newest = search(&sources, &asked(PaperOrder::Newest), &options).await;
+    assert_eq!(titles(&newest), ["June", "Before", both, "Who knows"]);
+    let best = search(&sources, &asked(PaperOrder::Relevance), &options).await;
+    assert_eq!(titles(&best)[0], both);
 }

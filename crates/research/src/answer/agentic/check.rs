@@ -1,5 +1,6 @@
 //! Every sentence against the passages: in code first, and by a model only where a claim is merely
-//! put in other words. A model must show the words; what it can't is not supported.
+//! put in other words. A model must show the words; what it can't is not supported, and what only
+//! it vouches for is told apart.
 
 use std::collections::BTreeSet;
 
@@ -132,7 +133,8 @@ async fn settle(
         let opinions = opinions.claims.iter().take(MOST_OPINIONS);
         for opinion in opinions.filter(|it| it.supported) {
             let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
-            let Some((claim, checked)) = place.and_then(|&at| judged.sentences.get_mut(at)) else {
+            let sentence = place.and_then(|&at| Some((at, judged.sentences.get_mut(at)?)));
+            let Some((at, (claim, checked))) = sentence else {
                 continue;
             };
             let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
@@ -145,6 +147,7 @@ async fn settle(
                 checked.verdict = Verdict::Supported;
                 checked.problems.clear();
                 checked.evidence = vec![found];
+                judged.by_model.insert(at);
                 settled += 1;
             }
         }

@@ -24,7 +24,7 @@ mod state;
 use deliberate_toolkit::{Call, ToolError};
 use tokio::time::Instant;
 
-use super::shelf::{Retrieves, scope};
+use super::shelf::{Retrieves, looked_for, scope};
 use budget::Budget;
 use graph::{Node, next};
 use state::{Desk, State, Stop};
@@ -49,16 +49,13 @@ pub(crate) async fn research<R: Retrieves>(
     call: &Call,
     asked: &Asked,
 ) -> Result<Report, ToolError> {
-    let question = call.checked_content("question", &asked.question)?;
+    let question = looked_for(call, "question", &asked.question)?;
+    let scope = scope(&asked.scope)?;
+    shelf.check_scope(call, &scope).await?;
     let options = shelf.answers();
     let timed = call.has_model().await;
     let desk = Desk { shelf, call };
-    let mut state = State::new(
-        question,
-        asked,
-        scope(&asked.scope)?,
-        Budget::new(options, timed),
-    );
+    let mut state = State::new(question, asked, scope, Budget::new(options, timed));
     let mut node = Node::Classify;
     for _ in 0..MOST_STEPS {
         if node == Node::Done {

@@ -43,14 +43,14 @@ impl Report {
         }
         let used = used(&state, &judged);
         let sources = shown::sources(&state.question, &state.pool, &used);
-        let sentences = shown::sentences(&judged, &state.pool, &sources, true);
+        let sentences = shown::sentences(&judged, &state.pool, &sources);
         let said = text(&state, status, &judged, least, &sentences, &sources);
         Self {
             said,
             status,
             grounded,
             query_type: state.kind,
-            confidence: (state.confidence * 1_000.0).round() / 1_000.0,
+            confidence: (confidence(&state, &judged) * 1_000.0).round() / 1_000.0,
             assessment: state.assessment,
             rounds: state.rounds,
             support: judged.support(),
@@ -67,6 +67,15 @@ impl Report {
             left_out: state.left_out,
             notes: state.notes,
         }
+    }
+}
+
+/// How much of what the answer is from helps. Where nothing was graded, as for a question that is
+/// looked up at once, that is how much of the answer holds.
+fn confidence(state: &State, judged: &Judged) -> f64 {
+    match state.assessment {
+        Some(_) => state.confidence,
+        None => judged.support().unwrap_or(0.0),
     }
 }
 
@@ -144,12 +153,16 @@ fn text(
                 .iter()
                 .map(|it| format!("- {}", said::inline(it)))
                 .collect();
+            // What the model says of it is no query.
+            let mut told = said::answer(sentences, sources, false);
+            if !told.is_empty() {
+                told.push_str("\n\n");
+            }
             format!(
-                "Nothing in the collection answers this.\n\nSearched (scope: {}, mode: {}):\n{}\n{}{left_out}{notes}",
+                "Nothing in the collection answers this.\n\n{told}Searched (scope: {}, mode: {}):\n{}{left_out}{notes}",
                 said::inline(&state.scope_text),
                 state.mode,
                 asked.join("\n"),
-                said::answer(sentences, sources, false),
             )
         }
     }

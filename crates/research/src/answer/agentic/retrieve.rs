@@ -6,7 +6,7 @@ use super::state::{Desk, State, Stop};
 use crate::{
     ArticleFilter, FoundPassage, Retrieval, Retrieved,
     answer::shelf::{Retrieves, look},
-    collect::mode_name,
+    collect::{BY_MEANING_ALONE, mode_name},
 };
 
 /// The most passages of one query, and of one paper in it.
@@ -29,12 +29,18 @@ pub(super) async fn run<R: Retrieves>(
         );
         found = search(state, desk, &queries, &format!("retrieved/{round}/all")).await?;
     }
+    let earlier = (!state.asked.is_empty()).then_some(state.notes.as_slice());
+    let alone = by_meaning_alone(earlier, &found);
     state.asked.extend(queries);
+    state.notes.retain(|it| it != BY_MEANING_ALONE);
     for one in &found {
         state.mode = mode_name(one.mode);
-        for note in one.notes.clone() {
-            state.note(note);
+        for note in one.notes.iter().filter(|it| *it != BY_MEANING_ALONE) {
+            state.note(note.clone());
         }
+    }
+    if alone {
+        state.note(BY_MEANING_ALONE.to_owned());
     }
     let before = state.pool.len();
     state.found = state.pool.add(in_turn(found));
@@ -88,6 +94,14 @@ async fn search<R: Retrieves>(
     Ok(found?)
 }
 
+/// Whether no word of any query is in what was searched, in this round and, by their notes, in those
+/// before it. One wording that is nowhere says nothing against what another one found.
+fn by_meaning_alone(earlier: Option<&[String]>, found: &[Retrieved]) -> bool {
+    let says = |notes: &[String]| notes.iter().any(|it| it == BY_MEANING_ALONE);
+    let mut some = found.iter().filter(|it| !it.passages.is_empty()).peekable();
+    some.peek().is_some() && some.all(|it| says(&it.notes)) && earlier.is_none_or(says)
+}
+
 /// The best of each query first, then the second of each, and so on.
 fn in_turn(found: Vec<Retrieved>) -> Vec<FoundPassage> {
     let mut lists: Vec<_> = found
@@ -101,5 +115,52 @@ fn in_turn(found: Vec<Retrieved>) -> Vec<FoundPassage> {
         if all.len() == before {
             return all;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deliberate_core::Timestamp;
+    use deliberate_index::Passage;
+
+    use super::*;
+    use crate::collect::{Kept, Place};
+
+    /// What a query found, and whether by a word of it.
+    fn found(by_word: bool) -> Retrieved {
+        let passage = FoundPassage {
+            kept: Kept::empty(Timestamp::from_micros(1)),
+            passage: Passage::default(),
+            place: Place {
+                page: 1,
+                start: 0,
+                end_page: 1,
+                end: 0,
+            },
+            score: 1.0,
+            text_score: by_word.then_some(1.0),
+            similarity: None,
+            rerank_score: None,
+        };
+        let note = (!by_word).then(|| BY_MEANING_ALONE.to_owned());
+        Retrieved {
+            passages: vec![passage],
+            notes: note.into_iter().collect(),
+            ..Retrieved::default()
+        }
+    }
+
+    #[test]
+    fn one_wording_that_is_nowhere_is_no_warning() {
+        let note = [BY_MEANING_ALONE.to_owned()];
+        assert!(by_meaning_alone(None, &[found(false), found(false)]));
+        assert!(by_meaning_alone(
+            None,
+            &[found(false), Retrieved::default()]
+        ));
+        assert!(!by_meaning_alone(None, &[found(false), found(true)]));
+        assert!(!by_meaning_alone(None, &[Retrieved::default()]));
+        assert!(by_meaning_alone(Some(&note), &[found(false)]));
+        assert!(!by_meaning_alone(Some(&[]), &[found(false)]));
     }
 }

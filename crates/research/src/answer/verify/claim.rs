@@ -55,7 +55,7 @@ static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
     let verbs = r"(?:say|state|mention|report|specify|contain|provide|address|discuss|cover|give|include|tell|answer|offer)";
     Regex::new(&format!(
         r"(?ix)^\W*(?:unfortunately,?\s+|however,?\s+|in\s+short,?\s+)?(?:
-            (?:(?:the|these|those|none\s+of\s+the|no|my)\s+)?(?:\w+\s+){{0,2}}{things}\s+(?:\w+\s+){{0,2}}?(?:(?:do|does|did)(?:\s+not|n['’]t)|{verbs}s?\s+(?:no|nothing))\b
+            (?:(?:the|these|those|none\s+of\s+the|no|my)\s+)?(?:\w+\s+){{0,2}}{things}\s+(?:\w+\s+){{0,2}}?(?:(?:do|does|did)(?:\s+not|n['’]t)\s+(?:\w+\s+)?{verbs}|{verbs}s?\s+(?:no|nothing))\b
           | (?:none\s+of\s+the|no)\s+(?:\w+\s+)?{things}\s+(?:\w+\s+)?{verbs}s?\b
           | (?:it\s+is|this\s+is|that\s+is)\s+not\s+(?:stated|mentioned|reported|said|addressed|covered)\b.*\b{things}\b
           | (?:there\s+is\s+)?(?:no|insufficient|not\s+enough)\s+(?:information|evidence|material)\s+(?:\w+\s+){{0,4}}(?:in|from|among)\s+(?:the\s+)?(?:\w+\s+)?{things}\b
@@ -63,6 +63,20 @@ static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
         )"
     ))
     .expect("the pattern is right")
+});
+
+/// Questions that say what they ask.
+#[expect(clippy::expect_used, reason = "it is written here and tested")]
+static LEADING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^\W*(?:did\s+you\s+know|who\s+(?:would|could)|why\b|how\s+come|\w+n['’]t\b|(?:is|are|does|do|did|was|were)\s+it\s+not\b|surely\b)|,\s*(?:is|are|was|were|does|do|did|has|have)n['’]t\s+\w+\?$")
+        .expect("the pattern is right")
+});
+
+/// Verbs with which a few words are a statement rather than a name, or what announces others.
+#[expect(clippy::expect_used, reason = "it is written here and tested")]
+static STATES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:cures?|cured|causes|caused|prevents?|prevented|reduces?|reduced|increases|increased|improves?|improved|kills?|killed|lowers|lowered|raises|raised|works|worked|fails|failed|proves|proved|doubles|doubled|halves|halved|outperforms?|outperformed|saves|saved|protects?|protected|harms|destroys|destroyed)\b")
+        .expect("the pattern is right")
 });
 
 /// Behind these more is claimed.
@@ -104,9 +118,12 @@ impl Ready {
         let letters = text.chars().filter(|it| it.is_alphanumeric()).count();
         let short = text.split_whitespace().count() <= 8
             && !text.contains(|it: char| it == '\n' || it.is_ascii_digit());
-        let heading = text.starts_with('#') && short;
-        let label = text.ends_with(':') && short;
-        let question = text.ends_with('?') && !text.contains(['.', ';', '!']);
+        let states = STATES.is_match(text);
+        let heading = text.starts_with('#') && short && !states;
+        let label = text.ends_with(':') && short && !states;
+        let question = text.ends_with('?')
+            && !text.contains(|it: char| matches!(it, '.' | ';' | '!') || it.is_ascii_digit())
+            && !LEADING.is_match(text);
         let not_said = NOT_SAID.is_match(text) && !GOES_ON.is_match(text);
         let names = heading || label || is_head(text);
         letters == 0 || (self.quotes.is_empty() && (names || question || not_said))
@@ -141,11 +158,14 @@ mod tests {
         for text in [
             "",
             "## Findings",
+            "There were two:",
+            "## What is known of it",
             "Key points:",
             "Does it work in rats?",
             "The passages do not say how long it lasted.",
             "None of the retrieved sources mention cost.",
             "There is not enough information on this in the passages.",
+            "The paper does not explicitly state the dose.",
         ] {
             assert!(ready(text).claims_nothing(), "{text}");
         }
@@ -155,6 +175,12 @@ mod tests {
             "The paper does not say so; it cures cancer.",
             "Who knows? It cures cancer. Does it?",
             "The drug does not contain lactose.",
+            "The longer context did not improve accuracy on any of the nine benchmarks.",
+            "The papers do not find any harm of taking 50 grams daily.",
+            "Did you know that vitamin D cures cancer?",
+            "Does it cure 90 percent of patients?",
+            "It cures cancer, doesn't it?",
+            "## Vitamin D cures every cancer",
         ] {
             assert!(!ready(text).claims_nothing(), "{text}");
         }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     Problem, ProblemKind,
     analysis::{Analysis, bare},
-    arithmetic,
+    arithmetic, contrasted,
     corpus::{Corpus, Passage},
     equal::{Match, compare},
     framed, lexicon,
@@ -77,6 +77,7 @@ impl Sides<'_> {
         sense::compare(self, &mut findings);
         framed::compare(self, &mut findings);
         swapped::compare(self, &mut findings);
+        contrasted::compare(self, &mut findings);
         // What numbers another thing has does not gainsay it.
         if is_of_another(self.claim, self.window) {
             let number = |it: &mut Problem| it.kind == ProblemKind::Number;

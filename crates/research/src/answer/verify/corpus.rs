@@ -137,7 +137,14 @@ impl Corpus {
             if self.sentences.len() >= MOST_SENTENCES {
                 break;
             }
-            let analysis = self.analyse(source.text.get(span.clone()).unwrap_or_default());
+            let text = source.text.get(span.clone()).unwrap_or_default();
+            // Who asks says nothing.
+            let asks = text.trim_end().ends_with('?');
+            let analysis = if asks {
+                Analysis::default()
+            } else {
+                self.analyse(text)
+            };
             let index = u32::try_from(self.sentences.len()).unwrap_or(u32::MAX);
             for key in analysis.key_set() {
                 match self.holders.get_mut(key) {

@@ -1,7 +1,7 @@
 //! Whether a number of a claim is a number of a passage.
 
 use super::{
-    number::{Bound, Decimal, Number, Span},
+    number::{Bound, Decimal, Number, Role, Span},
     units::{self, FOLD, PERCENT},
 };
 
@@ -70,7 +70,18 @@ fn hardens(claim: &Number, said: &Number) -> bool {
         (Span::Alone, Span::High) => !matches!(claim.bound, Bound::Below | Bound::Within),
         _ => false,
     };
-    (bounded && valued) || end
+    (bounded && valued) || end || plays_another_part(claim, said)
+}
+
+/// Whether the digits are those of something else: how far it rose of where it got to, how far
+/// values are spread of a value, all of what others are a part of.
+fn plays_another_part(claim: &Number, said: &Number) -> bool {
+    match (claim.role, said.role) {
+        (Role::By, Role::Reached) | (Role::Reached, Role::By) => true,
+        (Role::Spread, other) | (other, Role::Spread) => other != Role::Spread,
+        (_, Role::Total) => claim.all,
+        _ => false,
+    }
 }
 
 /// A bound that is far off says nothing; those of probabilities are meant so.
@@ -96,7 +107,8 @@ fn shares(claim: &Number, said: &Number) -> Option<(Decimal, Decimal)> {
 fn same_kind(claim: &Number, said: &Number) -> bool {
     match (claim.unit, said.unit) {
         (Some(one), Some(other)) => one.of == other.of,
-        (Some(one), None) | (None, Some(one)) => one != PERCENT && one != FOLD,
+        (Some(one), None) => one != PERCENT && one != FOLD && !said.counts,
+        (None, Some(one)) => one != PERCENT && one != FOLD && !claim.counts,
         (None, None) => true,
     }
 }
@@ -138,6 +150,11 @@ mod tests {
         assert!(same("about 45%", "44.8%"));
         assert!(same("two years", "24 months"));
         assert!(same("over 3 days", "72 h"));
+        assert!(same("two and a half years", "30 months"));
+        assert!(same("2.5 years", "2 and a half years"));
+        assert!(same("minus 40 °C", "-40 °C"));
+        assert!(same("$3.4 million", "3.4 million dollars"));
+        assert!(same("a rise by 5 points", "5 points"));
     }
 
     #[test]
@@ -147,6 +164,13 @@ mod tests {
         assert!(!same("45%", "44.8%"));
         assert!(!same("12 mg", "12 g"));
         assert!(!same("12 mg", "12 ms"));
+        assert!(!same("12 ft", "12 m"));
+        assert!(!same("350 mPa", "350 MPa"));
+        assert!(!same("1,000 hours", "1,000 cycles"));
+        assert!(!same("€3.4 million", "$3.4 million"));
+        assert!(!same("two years", "two and a half years"));
+        assert!(!same("two and a half months", "two and a half years"));
+        assert!(!same("rose by 41.7%", "rose to 41.7%"));
         assert!(!same("p < 0.001", "p = 0.03"));
         assert!(!same("p < 0.05", "p > 0.05"));
         assert!(!same("5 °C", "-5 °C"));

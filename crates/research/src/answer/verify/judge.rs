@@ -8,8 +8,9 @@ use super::{
     claim::Ready,
     compare::{Findings, Sides},
     corpus::Corpus,
+    exact::same_figures,
     foreign::is_foreign,
-    quote::Stream,
+    quote::{Stream, quotes},
     window::Window,
     within::evidence,
 };
@@ -35,6 +36,9 @@ const OPPOSES: f64 = 0.4;
 
 /// Sentences that speak this much less of the matter than others can't overrule them.
 const MARGIN: f64 = 0.12;
+
+/// So much in common and words quoted from there: a claim is about the place of its quote.
+const MUCH: f64 = 0.5;
 
 /// How many sentences are looked at closely.
 const CLOSELY: usize = 8;
@@ -97,6 +101,74 @@ pub(super) fn enough(claim: &Analysis) -> f64 {
     }
 }
 
+/// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
+fn only_introduces(beside: &Analysis, claim: &Claim) -> bool {
+    const SAYING: &[&str] = &[
+        "author",
+        "authors",
+        "study",
+        "studies",
+        "paper",
+        "papers",
+        "article",
+        "text",
+        "team",
+        "researchers",
+        "work",
+        "report",
+        "reports",
+        "reported",
+        "write",
+        "writes",
+        "wrote",
+        "say",
+        "says",
+        "said",
+        "state",
+        "states",
+        "stated",
+        "note",
+        "notes",
+        "noted",
+        "conclude",
+        "concludes",
+        "concluded",
+        "find",
+        "finds",
+        "found",
+        "show",
+        "shows",
+        "showed",
+        "put",
+        "puts",
+        "describe",
+        "describes",
+        "described",
+        "argue",
+        "argues",
+        "argued",
+        "claim",
+        "claims",
+        "claimed",
+        "explain",
+        "explains",
+        "explained",
+        "observe",
+        "observed",
+        "words",
+        "according",
+        "quote",
+        "quoted",
+    ];
+    let names = || beside.names.iter().chain(&beside.maybe_names);
+    let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
+        beside.keys.get(*at).is_some_and(Option::is_some)
+            && !names().any(|name| name == at)
+            && !SAYING.contains(&token.text.as_str())
+    });
+    rest.next().is_none() && !quotes(&claim.text).is_empty()
+}
+
 impl Verifier {
     /// Makes the passages ready. Beyond a few megabytes the last ones are left out.
     pub fn new(sources: &[Source]) -> Self {
@@ -139,6 +211,10 @@ impl Verifier {
         let found = order.into_iter().find_map(|at| {
             let passage = self.corpus.passages.get(at)?;
             let bytes = passage.stream.find_whole(&wanted, &passage.spans)?;
+            let said = passage.source.text.get(bytes.clone())?;
+            if !same_figures(said, &ready.text) {
+                return None;
+            }
             let whole = self.corpus.window_of(at, &bytes);
             let whole = whole.and_then(|it| self.corpus.span(&it));
             Some(evidence(&passage.source, whole.unwrap_or(bytes)))
@@ -222,8 +298,7 @@ impl Verifier {
             };
             let there = self.corpus.analysis(&window);
             let overlap = self.corpus.overlap(&wanted, &there.key_set());
-            let little = wanted.len() <= 4 || overlap >= 0.25;
-            let overlap = if little {
+            let overlap = if overlap >= MUCH || only_introduces(&analysis, claim) {
                 overlap.max(enough(&analysis))
             } else {
                 overlap

@@ -38,7 +38,16 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
          degrade degraded deteriorate deteriorated harm worst harmful weaken ineffective \
          lag trail trailed lagged behind hurt aggravated",
     ),
-    ("keeping", "gained gain gains", "lost lose losing"),
+    (
+        "keeping",
+        "gained gain gains retain retained retains retaining kept preserved preserves",
+        "lost lose loses losing",
+    ),
+    (
+        "how often",
+        "daily hourly",
+        "weekly monthly yearly annually",
+    ),
     (
         "strength",
         "strong stronger strongly robust",

@@ -14,6 +14,11 @@ pub(super) struct Number {
     pub(super) span: Span,
     /// Marked as a share of one: `a proportion of 0.45`.
     pub(super) share: bool,
+    pub(super) role: Role,
+    /// Whether it is said of all of them: `all 20 rats`.
+    pub(super) all: bool,
+    /// Whether it has no unit, but a word behind it that says what is counted.
+    pub(super) counts: bool,
     /// Its first token.
     pub(super) from: usize,
     /// After its last token.
@@ -29,6 +34,21 @@ pub(super) enum Bound {
     Above,
     /// `within 5 days`: said loosely of a value as well as of a bound.
     Within,
+}
+
+/// What the words before a number make of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing.
+    Plain,
+    /// How far something went: `rose by 5`.
+    By,
+    /// Where it came from or went to: `rose from 3 to 8`.
+    Reached,
+    /// How far values are spread: `27 ± 4`.
+    Spread,
+    /// What others are a part of: `3 of the 20 rats`.
+    Total,
 }
 
 /// What a number is to the one beside it.
@@ -82,6 +102,12 @@ impl Decimal {
             digits: short.to_owned(),
             tens: tens.checked_add(dropped)?,
         })
+    }
+
+    /// The same below zero.
+    pub(super) fn negated(mut self) -> Self {
+        self.negative = self.digits != "0";
+        self
     }
 
     pub(super) fn of(number: u64) -> Self {

@@ -1,9 +1,11 @@
 //! Where the numbers of a text are, with their units and what bounds them.
 
 use super::{
-    number::{Bound, Decimal, Number, Span},
+    lexicon,
+    number::{Bound, Decimal, Number, Role, Span},
     ranges::{mark_bounds, mark_ranges},
-    spelled::spelled,
+    roles::mark_roles,
+    spelled::{and_a_half, spelled},
     tokens::{Kind, Token},
     units::{self, FOLD, PERCENT, Unit},
 };
@@ -24,6 +26,7 @@ pub(super) fn numbers(text: &str, tokens: &[Token]) -> Vec<Number> {
     hand_down_units(tokens, &mut found);
     mark_ranges(tokens, &mut found);
     mark_bounds(tokens, &mut found);
+    mark_roles(tokens, &mut found);
     found
 }
 
@@ -40,6 +43,12 @@ fn read(text: &str, tokens: &[Token], at: usize) -> Option<Number> {
     {
         value = value.times_ten(tens);
         next += 1;
+    } else if value.is_whole()
+        && and_a_half(tokens, next)
+        && let Some(more) = Decimal::parse(&format!("{}.5", token.text))
+    {
+        value = more;
+        next += 3;
     }
     Some(finish(text, tokens, at, next, value))
 }
@@ -56,16 +65,18 @@ pub(super) fn finish(
     next: usize,
     value: Decimal,
 ) -> Number {
+    let back = |by: usize| from.checked_sub(by).and_then(|it| tokens.get(it));
     let (unit, to) = unit_at(text, tokens, next);
+    let unit = unit.or_else(|| units::money(&back(1)?.text));
+    let minus = back(1).is_some_and(|it| it.text == "minus")
+        && !back(2).is_some_and(|it| it.kind == Kind::Number);
+    let value = if minus { value.negated() } else { value };
     let value = match unit {
         Some(unit) => value.times_ten(unit.tens),
         None => value,
     };
     let over_time = unit.is_some_and(units::is_time)
-        && from
-            .checked_sub(1)
-            .and_then(|it| tokens.get(it))
-            .is_some_and(|it| matches!(it.text.as_str(), "over" | "under"));
+        && back(1).is_some_and(|it| matches!(it.text.as_str(), "over" | "under"));
     Number {
         value,
         unit: unit.map(|it| Unit { tens: 0, ..it }),
@@ -77,9 +88,24 @@ pub(super) fn finish(
         },
         span: Span::Alone,
         share: is_share(tokens, from),
+        role: Role::Plain,
+        all: false,
+        counts: unit.is_none() && is_counted(text, tokens, to),
         from,
         to,
     }
+}
+
+/// Whether a word stands there that says what is counted, and no unit is near.
+fn is_counted(text: &str, tokens: &[Token], at: usize) -> bool {
+    let unit = |at: usize| {
+        let token = tokens.get(at).filter(|it| it.is_wordy())?;
+        written(text, token).and_then(units::of)
+    };
+    let word = tokens.get(at).filter(|it| it.kind == Kind::Word);
+    word.is_some_and(|it| {
+        !lexicon::is_light(&it.text) && units::magnitude(&it.text, false).is_none()
+    }) && unit(at + 1).is_none()
 }
 
 /// The unit that begins at a token, and where it ends.

@@ -232,6 +232,11 @@ impl Quote {
         })
     }
 
+    /// Whether dots leave something out of it.
+    pub(super) fn is_cut(&self) -> bool {
+        self.pieces.len() > 1
+    }
+
     /// How many words it has.
     pub(super) fn words(&self) -> usize {
         self.pieces.iter().map(Stream::words).sum()

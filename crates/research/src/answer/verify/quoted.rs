@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier, claim::Ready,
-    compare::Sides, quote::Quote, within::evidence,
+    compare::Sides, exact::same_figures, quote::Quote, within::evidence,
 };
 
 impl Verifier {
@@ -119,7 +119,10 @@ impl Verifier {
     fn find_quote(&self, quote: &Quote, claim: &Claim) -> Option<(usize, Range<usize>)> {
         self.cited_first(claim).into_iter().find_map(|at| {
             let passage = self.corpus.passages.get(at)?;
-            Some((at, passage.stream.find_quote(quote)?))
+            let bytes = passage.stream.find_quote(quote)?;
+            let said = passage.source.text.get(bytes.clone())?;
+            let same = quote.is_cut() || same_figures(said, &quote.text);
+            same.then_some((at, bytes))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Numbers that are written in letters.
 
 use super::{
-    number::{Bound, Decimal, Number, Span},
+    number::{Bound, Decimal, Number, Role, Span},
     numerals::{bound, finish},
     tokens::{Kind, Token},
     units::{self, FOLD, PERCENT},
@@ -22,6 +22,9 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
             bound: bound(tokens, at),
             span: Span::Alone,
             share: false,
+            role: Role::Plain,
+            all: false,
+            counts: false,
             from: at,
             to,
         })
@@ -117,8 +120,18 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
     if !any || (first == "one" && next == at + 1) {
         return None;
     }
-    let value = Decimal::of(total.checked_add(part)?);
-    Some(finish(text, tokens, at, next, value))
+    let whole = total.checked_add(part)?;
+    if and_a_half(tokens, next) {
+        let value = Decimal::parse(&format!("{whole}.5"))?;
+        return Some(finish(text, tokens, at, next + 3, value));
+    }
+    Some(finish(text, tokens, at, next, Decimal::of(whole)))
+}
+
+/// `two and a half`, from behind the two.
+pub(super) fn and_a_half(tokens: &[Token], at: usize) -> bool {
+    let words = tokens.iter().skip(at).map(|it| it.text.as_str());
+    words.take(3).eq(["and", "a", "half"])
 }
 
 /// `four in five`, in per cent, and whether that is just so.

@@ -83,6 +83,12 @@ fn symbol(text: &str) -> Option<Unit> {
         "Gb" => unit("base pair", 9),
         "h" | "hr" | "hrs" => unit("hour", 0),
         "min" | "mins" => unit("minute", 0),
+        "ft" => unit("foot", 0),
+        "mi" => unit("mile", 0),
+        "lb" | "lbs" => unit("pound", 0),
+        "oz" => unit("ounce", 0),
+        "mPa" => unit("pascal", -3),
+        "Mbit" => unit("bit", 6),
         "K" => unit("kelvin", 0),
         "T" => unit("tesla", 0),
         "dB" => unit("decibel", 0),
@@ -134,6 +140,19 @@ fn word(text: &str) -> Option<Unit> {
         "volt" => unit("volt", 0),
         "tesla" => unit("tesla", 0),
         "hectare" | "ha" => unit("hectare", 0),
+        "dollar" | "usd" => unit("dollar", 0),
+        "euro" | "eur" => unit("euro", 0),
+        "pound" | "gbp" => unit("pound", 0),
+        _ => return None,
+    })
+}
+
+/// The money that a sign stands for.
+pub(super) fn money(sign: &str) -> Option<Unit> {
+    Some(match sign {
+        "$" => unit("dollar", 0),
+        "€" => unit("euro", 0),
+        "£" => unit("pound", 0),
         _ => return None,
     })
 }

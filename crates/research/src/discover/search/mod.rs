@@ -7,7 +7,7 @@ mod keys;
 mod report;
 
 use std::{
-    cmp::Ordering,
+    cmp::{Ordering, Reverse},
     collections::BTreeMap,
     fmt,
     sync::Arc,
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::compared;
 use crate::{
-    sources::{PaperQuery, Source, SourceFound},
+    sources::{PaperOrder, PaperQuery, Source, SourceFound},
     web::WebError,
 };
 
@@ -78,7 +78,7 @@ impl fmt::Debug for SearchOptions {
 /// What was found, and how it went.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Searched {
-    /// The papers, best first.
+    /// The papers, best first; the newest first where that was asked for.
     pub papers: Vec<FoundPaper>,
     /// A word from each source, in the order in which they were given.
     pub reports: Vec<SourceReport>,
@@ -123,15 +123,21 @@ pub async fn search_each(
     asked: &[(Arc<dyn Source>, PaperQuery)],
     options: &SearchOptions,
 ) -> Searched {
+    let by_date = asked
+        .iter()
+        .all(|(_, query)| query.order == PaperOrder::Newest);
     let asked = asked
         .iter()
         .map(|(source, query)| ask(source.as_ref(), query, options));
     let answers = futures::future::join_all(asked).await;
     let (found, reports): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
-    Searched {
-        papers: fuse(found, options.rank_constant),
-        reports,
+    let mut papers = fuse(found, options.rank_constant);
+    if by_date {
+        // A place among the newest of one source says nothing of those of another. Papers without
+        // a date come last.
+        papers.sort_by_key(|it| Reverse(it.article.date));
     }
+    Searched { papers, reports }
 }
 
 /// Asks one source, within its time.

@@ -25,7 +25,7 @@ pub(crate) struct FindArticlesByAuthors;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Family names, or full ones
-    #[schemars(length(min = 1, max = 20), inner(length(max = 200)))]
+    #[schemars(length(min = 1, max = 20), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Vec<String>,
     /// All of them, rather than any
     #[serde(default)]

@@ -62,7 +62,7 @@ impl Dimension {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    #[schemars(length(min = 2, max = 5))]
+    #[schemars(length(min = 2, max = 5), extend("x-separated" = "ids"))]
     article_ids: Vec<String>,
     #[serde(default = "usual")]
     #[schemars(length(min = 1, max = 5))]
@@ -97,6 +97,9 @@ pub(crate) struct Compared {
     year: Option<u16>,
     venue: Option<String>,
     citation_count: Option<u64>,
+    /// Whether it was retracted, if that is known
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retracted: Option<bool>,
     references: usize,
     /// What it says, by dimension
     says: Vec<Says>,
@@ -214,6 +217,7 @@ fn looked_at(
         title: one.article.title,
         venue: one.article.venue,
         citation_count: one.article.citation_count,
+        retracted: one.article.retracted,
         references: text.outline.references.len(),
         says,
     };
@@ -257,9 +261,14 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
             .map(|it| it.to_string())
             .unwrap_or_default();
         let venue = one.venue.as_deref().unwrap_or("");
+        let retracted = if one.retracted == Some(true) {
+            " **RETRACTED**"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {year} | {} | {times} |",
+            "| {} | {}{retracted} | {} | {year} | {} | {times} |",
             letter(number),
             cell(&one.title),
             cell(&authors),

@@ -85,12 +85,18 @@ impl Tool for GetCitationContext {
                     was_read = true;
                     let (work, window) = (cited.clone(), input.context_window);
                     let looking = aside(move || contexts(&text, &work, window));
-                    let (entry, places) = looking.await?;
-                    if entry.is_none() {
+                    let it = looking.await?;
+                    if it.entry.is_none() {
                         notes.push("its bibliography has no such entry".to_owned());
+                    } else if it.places.is_empty() {
+                        notes.push(format!(
+                            "its text was searched for {}; citations of another form are not \
+                             recognized: read_article shows the text",
+                            it.looked_for
+                        ));
                     }
-                    reference = entry.map(|it| it.text);
-                    found = places;
+                    reference = it.entry.map(|it| it.text);
+                    found = it.places;
                 }
                 None => {
                     notes

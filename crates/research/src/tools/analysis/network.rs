@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Lab,
     analyse::{Network, network},
-    collect::{Library, enrich::look_up},
+    collect::{Kept, Library, enrich::look_up},
     sources::{Direction, PaperId},
     tools::{
+        citations::Within,
         discovery::line,
         shown::{about, only_read, plain, told},
     },
@@ -50,6 +51,9 @@ pub(crate) struct Output {
     metrics: Option<Metrics>,
     /// Works that are cited together with it, by their numbers, with by how many works
     cited_together: Vec<(usize, usize)>,
+    /// What the collection itself knows, where no source does
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_collection: Option<Within>,
     #[serde(flatten)]
     network: Network,
 }
@@ -84,10 +88,17 @@ impl Tool for ExploreCitationNetwork {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let article = self.meant(call, &input.article_id).await?;
+        let (article, kept) = self.meant(call, &input.article_id).await?;
         call.progress(0.0, None, "asking sources for citations");
-        let network = network(&self.0, &article, input.depth).await;
-        if network.answered.is_empty() {
+        let mut network = network(&self.0, &article, input.depth).await;
+        let in_collection = match kept.filter(|_| network.answered.is_empty()) {
+            Some(kept) => {
+                let notes = &mut network.problems;
+                Within::of(Library(call.store()), &kept, EACH_WAY, notes).await?
+            }
+            None => None,
+        };
+        if network.answered.is_empty() && network.failed && in_collection.is_none() {
             let problems = network.problems.join("; ");
             return Err(told(
                 "SourcesFailed",
@@ -97,9 +108,15 @@ impl Tool for ExploreCitationNetwork {
         }
         let metrics = input.include_metrics.then(|| metrics(&network, call));
         Ok(only_read(Output {
-            said: said(&network, metrics.as_ref()),
+            said: said(
+                &network,
+                metrics.as_ref(),
+                input.depth,
+                in_collection.as_ref(),
+            ),
             metrics,
             cited_together: together(&network),
+            in_collection,
             network,
         }))
     }
@@ -107,24 +124,30 @@ impl Tool for ExploreCitationNetwork {
 
 impl ExploreCitationNetwork {
     /// The article of the collection, or whatever has that identifier.
-    async fn meant(&self, call: &Call, identifier: &str) -> Result<Article, ToolError> {
+    async fn meant(
+        &self,
+        call: &Call,
+        identifier: &str,
+    ) -> Result<(Article, Option<Kept>), ToolError> {
         let library = Library(call.store());
-        if let Some(found) = library.look_up(identifier).await? {
-            return Ok(found.kept.article);
-        }
-        let Some(id) = PaperId::parse(identifier) else {
-            return library.find(identifier).await.map(|it| it.kept.article);
+        let found = match PaperId::parse(identifier) {
+            Some(id) => library.look_up(identifier).await?.ok_or(id),
+            None => Ok(library.find(identifier).await?),
+        };
+        let id = match found {
+            Ok(found) => return Ok((found.kept.article.clone(), Some(found.kept))),
+            Err(id) => id,
         };
         let known = look_up(&self.0, &id).await;
         match known.article {
-            Some(article) => Ok(article),
+            Some(article) => Ok((article, None)),
             None if known.answered && known.notes.is_empty() => Err(told(
                 "PaperNotFound",
                 "no source knows it",
                 "Check the id; search_papers finds papers by their titles.",
             )),
             // Its citations may be known where its record is not.
-            None => Ok(bare(id, identifier)),
+            None => Ok((bare(id, identifier), None)),
         }
     }
 }
@@ -166,6 +189,9 @@ fn metrics(network: &Network, call: &Call) -> Metrics {
 /// How many works are told that are cited together with it.
 const TOGETHER: usize = 5;
 
+/// How many the collection's own bibliographies tell each way.
+const EACH_WAY: usize = 30;
+
 fn together(network: &Network) -> Vec<(usize, usize)> {
     let all = network.cited_together().into_iter().take(TOGETHER);
     all.map(|(node, many)| (node.number, many)).collect()
@@ -200,7 +226,12 @@ fn farther(network: &Network) -> String {
     text
 }
 
-fn said(network: &Network, metrics: Option<&Metrics>) -> String {
+fn said(
+    network: &Network,
+    metrics: Option<&Metrics>,
+    depth: u32,
+    in_collection: Option<&Within>,
+) -> String {
     let mut text = String::new();
     if let Some(middle) = network.nodes.first() {
         let _ = writeln!(text, "# {}\n", plain(&middle.article.title));
@@ -223,16 +254,19 @@ fn said(network: &Network, metrics: Option<&Metrics>) -> String {
         }
     }
     let together = network.cited_together();
-    let farthest = network.nodes.iter().map(|it| it.distance).max();
+    let is_alone = network.nodes.len() < 2;
     if !together.is_empty() {
         text.push_str("\n## Cited together with it\n\n");
         for (node, many) in together.into_iter().take(TOGETHER) {
             let _ = writeln!(text, "- {} (by {many})", line(&node.article));
         }
-    } else if farthest == Some(1) {
+    } else if depth > 1 {
+        text.push_str("\nNothing was found that is cited together with it.\n");
+    } else if !is_alone {
         text.push_str("\nWhat is cited together with it is found with depth 2.\n");
     }
     text.push_str(&farther(network));
+    text.push_str(&in_collection.map(Within::said).unwrap_or_default());
     for problem in &network.problems {
         let _ = writeln!(text, "\n{}", plain(problem));
     }

@@ -1,8 +1,8 @@
 //! `generate_reading_list`.
 
-use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::{PartialDate, cut_to_chars};
+use deliberate_core::cut_to_chars;
 use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ArticleFilter, Lab,
     analyse::{Gathered, gather},
-    collect::{DATA_NOT_ORDERS, Kept, fenced},
+    collect::{DATA_NOT_ORDERS, Kept, OrderBy, fenced},
     tools::{
         discovery::line,
-        shown::{only_read, plain, reads, with_notes},
+        shown::{count, only_read, plain, reads, with_notes},
     },
 };
 
@@ -34,6 +34,17 @@ pub(crate) enum Priority {
     Recent,
     /// All three.
     Comprehensive,
+}
+
+impl Priority {
+    const fn order(self) -> OrderBy {
+        match self {
+            Self::Relevance => OrderBy::Relevance,
+            Self::Citations => OrderBy::Citations,
+            Self::Recent => OrderBy::Date,
+            Self::Comprehensive => OrderBy::Overall,
+        }
+    }
 }
 
 /// What it is called with.
@@ -67,7 +78,9 @@ pub(crate) struct Output {
     said: String,
     /// In the order in which to read
     papers: Vec<ToRead>,
-    total_minutes: u64,
+    /// Of those that have a text
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_minutes: Option<u64>,
     notes: Vec<String>,
 }
 
@@ -77,7 +90,9 @@ pub(crate) struct ToRead {
     article_id: String,
     cite_key: String,
     title: String,
-    minutes: u64,
+    /// Absent without a text
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minutes: Option<u64>,
 }
 
 impl Tool for GenerateReadingList {
@@ -95,10 +110,20 @@ impl Tool for GenerateReadingList {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let topic = call.checked_content("topic_or_query", &input.topic_or_query)?;
         let filter = ArticleFilter::default();
-        let (mut found, notes) = gather(&self.0, call, topic, filter, input.max_papers, 1).await?;
-        put_in_order(&mut found, input.priority_criteria);
+        let order = (input.priority_criteria.order(), input.max_papers);
+        let (mut found, notes) = gather(&self.0, call, topic, filter, order, 1).await?;
         // What was taken back is not what to begin with.
         found.sort_by_key(|it| it.kept.article.retracted == Some(true));
+        let timed = |it: &Gathered| minutes(&it.kept).filter(|_| input.reading_time_estimate);
+        let papers: Vec<ToRead> = found
+            .iter()
+            .map(|it| ToRead {
+                article_id: it.kept.id.clone(),
+                cite_key: it.kept.cite_key.clone(),
+                title: it.kept.article.title.clone(),
+                minutes: timed(it),
+            })
+            .collect();
         let mut said = format!("# To read on {}\n\n", plain(topic));
         if found.is_empty() {
             said.push_str("Nothing in the collection fits.\n");
@@ -106,36 +131,19 @@ impl Tool for GenerateReadingList {
         if input.include_summaries && !found.is_empty() {
             let _ = writeln!(said, "{DATA_NOT_ORDERS}\n");
         }
-        let mut papers = Vec::new();
         for it in &found {
-            let minutes = minutes(&it.kept);
-            let _ = write!(
-                said,
-                "- [ ] {} (`{}`)",
-                line(&it.kept.article),
-                it.kept.cite_key
-            );
-            if input.reading_time_estimate {
-                let _ = write!(said, ", about {minutes} min");
-            }
-            said.push('\n');
-            if let (true, Some(summary)) = (input.include_summaries, &it.kept.article.summary) {
-                let told = fenced(
-                    &[("article", &it.kept.cite_key)],
-                    &cut_to_chars(summary, 300),
-                );
-                let _ = writeln!(said, "{told}");
-            }
-            papers.push(ToRead {
-                article_id: it.kept.id.clone(),
-                cite_key: it.kept.cite_key.clone(),
-                title: it.kept.article.title.clone(),
-                minutes,
-            });
+            said.push_str(&entry(it, timed(it), input.include_summaries));
         }
-        let total_minutes = papers.iter().map(|it| it.minutes).sum();
-        if input.reading_time_estimate && !papers.is_empty() {
-            let _ = writeln!(said, "\nIn all about {total_minutes} min.");
+        let known = papers.iter().filter_map(|it| it.minutes);
+        let total_minutes = known.reduce(|one, other| one + other);
+        if let Some(total) = total_minutes {
+            let _ = write!(said, "\nIn all about {total} min");
+            let without = papers.iter().filter(|it| it.minutes.is_none()).count();
+            if without > 0 {
+                let without = count(without as u64, "paper");
+                let _ = write!(said, ", and {without} without a text here");
+            }
+            said.push_str(".\n");
         }
         Ok(only_read(Output {
             said: with_notes(said, &notes),
@@ -146,46 +154,24 @@ impl Tool for GenerateReadingList {
     }
 }
 
-/// A thousand characters a minute, as people read who have to understand; a quarter of an hour at
-/// least.
-fn minutes(kept: &Kept) -> u64 {
-    (kept.chars / 1_000).max(15)
-}
-
-fn put_in_order(found: &mut [Gathered], priority: Priority) {
-    let citations = |it: &Gathered| it.kept.article.citation_count.unwrap_or(0);
-    let date = |it: &Gathered| it.kept.article.date.map_or(0, PartialDate::as_number);
-    match priority {
-        Priority::Relevance => {}
-        Priority::Citations => found.sort_by_key(|it| Reverse(citations(it))),
-        Priority::Recent => found.sort_by_key(|it| Reverse(date(it))),
-        Priority::Comprehensive => {
-            let ranks: Vec<(String, usize)> = ranks(found);
-            let rank = |it: &Gathered| {
-                ranks
-                    .iter()
-                    .find(|(id, _)| *id == it.kept.id)
-                    .map_or(0, |it| it.1)
-            };
-            found.sort_by_key(rank);
-        }
+/// A paper on its line, with what it is about below it.
+fn entry(it: &Gathered, minutes: Option<u64>, with_summary: bool) -> String {
+    let kept = &it.kept;
+    let mut said = format!("- [ ] {} (`{}`)", line(&kept.article), kept.cite_key);
+    if let Some(minutes) = minutes {
+        let _ = write!(said, ", about {minutes} min");
     }
+    said.push('\n');
+    let summary = kept.article.summary.as_ref().filter(|_| with_summary);
+    if let Some(summary) = summary {
+        let told = fenced(&[("article", &kept.cite_key)], &cut_to_chars(summary, 300));
+        let _ = writeln!(said, "{told}");
+    }
+    said
 }
 
-/// The sum of its places by relevance, by citations and by date, for each by its id.
-fn ranks(found: &[Gathered]) -> Vec<(String, usize)> {
-    let place_by = |key: &dyn Fn(&Gathered) -> i64, it: &Gathered| {
-        found.iter().filter(|other| key(other) > key(it)).count()
-    };
-    let citations = |it: &Gathered| {
-        i64::try_from(it.kept.article.citation_count.unwrap_or(0)).unwrap_or(i64::MAX)
-    };
-    let date = |it: &Gathered| it.kept.article.date.map_or(0, PartialDate::as_number);
-    let all = found.iter().enumerate().map(|(at, it)| {
-        (
-            it.kept.id.clone(),
-            at + place_by(&citations, it) + place_by(&date, it),
-        )
-    });
-    all.collect()
+/// A thousand characters a minute, as people read who have to understand; a quarter of an hour at
+/// least. What has no text here may be of any length.
+fn minutes(kept: &Kept) -> Option<u64> {
+    (kept.pages > 0).then(|| (kept.chars / 1_000).max(15))
 }

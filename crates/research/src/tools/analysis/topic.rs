@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ArticleFilter, Lab,
     analyse::{Gathered, gather},
-    collect::{DATA_NOT_ORDERS, Place, fenced},
+    collect::{DATA_NOT_ORDERS, OrderBy, Place, fenced},
     tools::{
         discovery::line,
         shown::{count, only_read, plain, reads, with_notes},
@@ -138,8 +138,8 @@ impl Tool for AnalyzeTopic {
         let topic = call.checked_content("topic", &input.topic)?;
         let each = input.depth.passages();
         let filter = ArticleFilter::default();
-        let (found, notes) =
-            gather(&self.0, call, topic, filter, input.max_papers, each.max(1)).await?;
+        let order = (OrderBy::Relevance, input.max_papers);
+        let (found, notes) = gather(&self.0, call, topic, filter, order, each.max(1)).await?;
         let people = counted(
             found
                 .iter()
@@ -290,16 +290,13 @@ impl Tool for SearchByTopic {
             date_to: to,
             ..ArticleFilter::default()
         };
-        let (mut found, notes) = gather(&self.0, call, topic, filter, input.limit, 1).await?;
-        match input.sort_by {
-            Order::Relevance => {}
-            Order::Date => found.sort_by_key(|it| {
-                std::cmp::Reverse(it.kept.article.date.map(PartialDate::as_number))
-            }),
-            Order::Citations => {
-                found.sort_by_key(|it| std::cmp::Reverse(it.kept.article.citation_count));
-            }
-        }
+        let order = match input.sort_by {
+            Order::Relevance => OrderBy::Relevance,
+            Order::Date => OrderBy::Date,
+            Order::Citations => OrderBy::Citations,
+        };
+        let order = (order, input.limit);
+        let (found, notes) = gather(&self.0, call, topic, filter, order, 1).await?;
         let said = format!("# {}\n{}", plain(topic), listed(&found, 0));
         Ok(only_read(SearchOutput {
             said: with_notes(said, &notes),

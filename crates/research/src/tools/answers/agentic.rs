@@ -55,7 +55,7 @@ pub struct Output {
     /// Whether enough of the answer is supported
     grounded: bool,
     query_type: QueryKind,
-    /// The share of passages of the last search that help
+    /// The share of passages of the last search that help; `support` where none was graded
     confidence: f64,
     assessment: Option<Assessment>,
     /// Searches

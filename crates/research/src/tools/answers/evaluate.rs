@@ -1,18 +1,22 @@
 //! `evaluate_article`.
 
+use std::sync::Arc;
+
+use deliberate_core::{Article, cut_to_chars};
 use deliberate_store::{ItemFilter, Page};
 use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{By, QuestionLike, band, relevance},
-    collect::Library,
-    tools::shown::plain,
+    ArticleFilter, FoundPassage, Lab, Retrieval,
+    answer::{By, QuestionLike, Retrieves, band, look, looked_for, relevance},
+    collect::{Kept, Library},
+    tools::shown::{count, only_read, plain, with_notes},
 };
 
 /// `evaluate_article`.
-pub struct EvaluateArticle;
+pub struct EvaluateArticle<R = Lab>(pub Arc<R>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,12 +37,14 @@ pub struct Output {
     article_id: String,
     /// Whether `query_name` is a saved question
     saved: bool,
-    /// 0 to 1
+    /// 0 to 1; what is said is ten times that
     score: f64,
     decision: &'static str,
     reasoning: String,
     matched_keywords: Vec<String>,
     by: By,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// The kind of item a saved question is.
@@ -47,7 +53,16 @@ const QUESTION: &str = "question";
 /// How many saved questions are looked through.
 const MOST: u32 = 1_000;
 
-impl Tool for EvaluateArticle {
+/// Passages of its text that count.
+const PASSAGES: usize = 5;
+
+/// How much of its abstract stands before them, in characters: a model is shown the beginning.
+const HEAD_CHARS: usize = 800;
+
+/// The longest text its passages are looked for with, in characters.
+const QUERY_CHARS: usize = 2_000;
+
+impl<R: Retrieves> Tool for EvaluateArticle<R> {
     type Input = Input;
     type Output = Output;
 
@@ -67,7 +82,7 @@ impl Tool for EvaluateArticle {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = call.checked_content("query_name", &input.query_name)?;
+        let name = looked_for(call, "query_name", &input.query_name)?;
         let library = Library(call.store());
         let kept = library.find(&input.article_identifier).await?.kept;
         let found = saved_question(call, name).await?;
@@ -76,35 +91,95 @@ impl Tool for EvaluateArticle {
             name: name.to_owned(),
             ..QuestionLike::default()
         });
-        let mut found = relevance(call, &question, &[&kept.article]).await?;
-        let found = found.pop().ok_or(ToolError::Internal)?;
+        let (passages, notes) = passages(self.0.as_ref(), call, &kept, &question).await?;
+        let judged = with_passages(&kept.article, &passages);
+        let mut found = relevance(call, &question, &[&judged]).await?;
+        let mut found = found.pop().ok_or(ToolError::Internal)?;
+        if !passages.is_empty() {
+            let read = count(passages.len() as u64, "passage");
+            found.reasoning = format!("{} Read with {read} of its text.", found.reasoning);
+        }
         let decision = band(found.score);
         let by = match found.by {
             By::Model => "a model",
             By::Words => "its words",
         };
         let said = format!(
-            "**{}** (`{}`): {:.1} of 10, {decision}, by {by}.\n\n{}",
+            "**{}** (`{}`): {:.1} of 10 (score {}), {decision}, by {by}.\n\n{}",
             plain(&kept.article.title),
             kept.cite_key,
             found.score * 10.0,
+            found.score,
             found.reasoning
         );
-        Ok(Outcome {
-            output: Output {
-                said,
-                article_id: kept.id,
-                saved,
-                score: found.score,
-                decision,
-                reasoning: found.reasoning,
-                matched_keywords: found.matched_keywords,
-                by: found.by,
-            },
-            changes: Vec::new(),
-            session: None,
-        })
+        Ok(only_read(Output {
+            said: with_notes(said, &notes),
+            article_id: kept.id,
+            saved,
+            score: found.score,
+            decision,
+            reasoning: found.reasoning,
+            matched_keywords: found.matched_keywords,
+            by: found.by,
+            notes,
+        }))
     }
+}
+
+/// What its text has to say to the question, best first, and what to tell of the search. A text
+/// that can't be searched is no reason not to judge the rest.
+async fn passages<R: Retrieves>(
+    shelf: &R,
+    call: &Call,
+    kept: &Kept,
+    question: &QuestionLike,
+) -> Result<(Vec<FoundPassage>, Vec<String>), ToolError> {
+    let words: Vec<&str> = question
+        .keywords
+        .iter()
+        .chain(&question.topics)
+        .map(String::as_str)
+        .collect();
+    let text = if words.is_empty() {
+        question.name.clone()
+    } else {
+        words.join(" ")
+    };
+    let wanted = Retrieval {
+        question: cut_to_chars(&text, QUERY_CHARS),
+        k: PASSAGES,
+        filter: ArticleFilter::only(&kept.id),
+        ..Retrieval::default()
+    };
+    match look(shelf, call, "retrieved", &wanted).await {
+        Ok(mut found) => {
+            // Page 0 is the abstract, which counts anyway.
+            found
+                .passages
+                .retain(|it| it.kept.id == kept.id && it.place.page > 0);
+            Ok((found.passages, found.notes))
+        }
+        Err(ToolError::Cancelled) => Err(ToolError::Cancelled),
+        Err(error) => {
+            let note = format!("Its text could not be searched: {error}.");
+            Ok((Vec::new(), vec![note]))
+        }
+    }
+}
+
+/// The article with these passages beside its abstract.
+fn with_passages(article: &Article, passages: &[FoundPassage]) -> Article {
+    let mut whole = article.clone();
+    if passages.is_empty() {
+        return whole;
+    }
+    let summary = article.summary.clone().unwrap_or_default();
+    let mut texts = vec![cut_to_chars(&summary, HEAD_CHARS)];
+    texts.extend(passages.iter().map(|it| it.passage.text.clone()));
+    texts.push(summary);
+    texts.retain(|it| !it.is_empty());
+    whole.summary = Some(texts.join("\n\n"));
+    whole
 }
 
 /// The saved question of that name or id.

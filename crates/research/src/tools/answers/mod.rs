@@ -17,6 +17,6 @@ pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
     adding
         .common(AnswerResearchQuestion(lab.clone()))
         .common(AgenticResearchQuestion(lab.clone()))
-        .rare(summary::GenerateResearchSummary(lab))
-        .rare(EvaluateArticle)
+        .rare(summary::GenerateResearchSummary(lab.clone()))
+        .rare(EvaluateArticle(lab))
 }

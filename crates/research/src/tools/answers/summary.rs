@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Lab,
-    answer::{Asked, SentenceShown, SourceShown, Status, answer},
+    answer::{Asked, SentenceShown, SourceShown, Status, answer, looked_for},
 };
 
 /// `generate_research_summary`.
@@ -104,7 +104,7 @@ impl Tool for GenerateResearchSummary {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let topic = call.checked_content("topic_or_query", &input.topic_or_query)?;
+        let topic = looked_for(call, "topic_or_query", &input.topic_or_query)?;
         let asked = Asked {
             question: input.summary_type.question(topic),
             max_sources: input.max_papers,

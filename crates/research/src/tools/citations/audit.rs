@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::verify::{read, retraction_unknown, told};
 use crate::{
     Lab,
-    cite::{Checked, Chosen, CitationStatus, check, choose, choose_all, duplicates},
+    cite::{Checked, Chosen, CitationStatus, check, choose, choose_all, duplicates, repeated_keys},
     collect::Library,
     tools::shown::{about, only_read, plain, told as told_error},
 };
@@ -30,7 +30,7 @@ pub(crate) struct Input {
     article_identifier: Option<String>,
     /// Or articles of the collection
     #[serde(default)]
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = 200), extend("x-separated" = "ids"))]
     articles: Vec<String>,
     #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 200))]
@@ -55,6 +55,8 @@ pub(crate) struct Output {
     retraction_unknown: Vec<String>,
     /// Entries that are the same work, among all of the bibliography
     duplicates: Vec<Vec<String>>,
+    /// Keys that more than one entry has, which BibTeX rejects
+    repeated_keys: Vec<String>,
     /// What could not be read of the bibliography
     unreadable: Vec<String>,
     /// Entries behind these that were not looked at
@@ -124,6 +126,7 @@ impl Tool for AuditBibliography {
             retracted: keys(&entries, |it| it.checked.retracted == Some(true)),
             retraction_unknown: keys(&entries, |it| retraction_unknown(&it.checked)),
             duplicates: part.duplicates,
+            repeated_keys: part.repeated_keys,
             unreadable: part.unreadable,
             left_out: part.left_out,
             next_offset: next,
@@ -138,6 +141,8 @@ impl Tool for AuditBibliography {
 #[derive(Default)]
 struct Found {
     records: Vec<BibRecord>,
+    /// Keys that more than one entry has.
+    repeated_keys: Vec<String>,
     /// What can't be read.
     unreadable: Vec<String>,
     /// How many there are before those, and behind them.
@@ -149,6 +154,7 @@ struct Found {
 struct Part {
     records: Vec<BibRecord>,
     duplicates: Vec<Vec<String>>,
+    repeated_keys: Vec<String>,
     unreadable: Vec<String>,
     left_out: usize,
 }
@@ -170,6 +176,8 @@ impl Found {
         }
         // Each is told once, with the part its first is in.
         duplicates.retain(|group| records.iter().any(|it| group.first() == Some(&it.key)));
+        let mut repeated_keys = self.repeated_keys;
+        repeated_keys.retain(|key| records.iter().any(|it| it.key == *key));
         let unreadable = if offset == 0 {
             self.unreadable
         } else {
@@ -179,6 +187,7 @@ impl Found {
             left_out: there.saturating_sub(skipped + records.len()) + self.behind,
             records,
             duplicates,
+            repeated_keys,
             unreadable,
         })
     }
@@ -221,8 +230,10 @@ fn of_text(text: &str) -> Found {
     if problems.len() > MOST_PROBLEMS {
         unreadable.push(format!("{} faults more", problems.len() - MOST_PROBLEMS));
     }
+    let records: Vec<BibRecord> = records.into_iter().enumerate().map(named).collect();
     Found {
-        records: records.into_iter().enumerate().map(named).collect(),
+        repeated_keys: repeated_keys(&records),
+        records,
         unreadable,
         ..Found::default()
     }
@@ -273,6 +284,7 @@ async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, T
         articles,
         not_found,
         left_out,
+        ..
     } = if input.articles.is_empty() {
         before = input.offset;
         choose_all(Library(call.store()), input.offset, input.max_entries).await?
@@ -292,6 +304,7 @@ async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, T
     Ok(Found {
         records: records.collect(),
         unreadable: not_found,
+        repeated_keys: Vec::new(),
         before,
         behind: left_out,
     })
@@ -339,6 +352,10 @@ fn said(output: &Output) -> String {
     }
     for group in &output.duplicates {
         let _ = writeln!(text, "- the same work: {}", names(group));
+    }
+    if !output.repeated_keys.is_empty() {
+        let keys = names(&output.repeated_keys);
+        let _ = writeln!(text, "- more than one entry has the key: {keys}");
     }
     for problem in &output.unreadable {
         let _ = writeln!(text, "- {}", plain(problem));

@@ -18,7 +18,7 @@ use crate::{
     cite::{Chosen, choose},
     collect::{DATA_NOT_ORDERS, fenced},
     locate::safe_file_name,
-    tools::shown::{about, only_read, told},
+    tools::shown::{about, only_read, told, with_notes},
 };
 
 /// `export_bibliography`.
@@ -72,7 +72,7 @@ pub(crate) struct Input {
     format: Form,
     /// Identifiers; all without them
     #[serde(default)]
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 1000), extend("x-separated" = "ids"))]
     articles: Vec<String>,
     /// In place of articles
     search_query: Option<String>,
@@ -105,6 +105,7 @@ pub(crate) struct Output {
     not_found: Vec<String>,
     /// Articles that are not in it, because there are more than `max_results`
     left_out: usize,
+    notes: Vec<String>,
     /// The file's beginning
     preview: String,
 }
@@ -132,12 +133,10 @@ impl Tool for ExportBibliography {
             articles,
             not_found,
             left_out,
+            notes,
         } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
         if articles.is_empty() {
-            let none = "there is no article to export".to_owned();
-            let message = not_found.into_iter().next().unwrap_or(none);
-            let hint = "list_articles shows what is in the collection.";
-            return Err(told("NothingToExport", message, hint));
+            return Err(nothing(not_found, search.is_some(), &notes));
         }
         let entries: Vec<Entry<'_>> = articles
             .iter()
@@ -159,12 +158,28 @@ impl Tool for ExportBibliography {
             retracted: articles.iter().filter_map(retracted_key).collect(),
             not_found,
             left_out,
+            notes,
             preview: deliberate_core::cut_to_chars(&text, PREVIEW_CHARS),
         };
         write(place, text, input.overwrite).await?;
         output.said = said(&output);
         Ok(only_read(output))
     }
+}
+
+/// Why no file is written.
+fn nothing(not_found: Vec<String>, searched: bool, notes: &[String]) -> ToolError {
+    let none = "there is no article to export".to_owned();
+    let message = not_found.into_iter().next().unwrap_or(none);
+    let mut hint = String::from(if searched {
+        "search_articles shows what comes near it."
+    } else {
+        "list_articles shows what is in the collection."
+    });
+    for note in notes {
+        let _ = write!(hint, " {note}");
+    }
+    told("NothingToExport", message, hint)
 }
 
 fn place(lab: &Lab, input: &Input) -> Result<PathBuf, ToolError> {
@@ -246,7 +261,7 @@ fn said(output: &Output) -> String {
     if output.left_out > 0 {
         let _ = writeln!(
             text,
-            "\n**{} more of the collection are not in it**; max_results says how many are.",
+            "\n**{} more of the collection would be in it**; max_results says how many are.",
             output.left_out
         );
     }
@@ -262,5 +277,5 @@ fn said(output: &Output) -> String {
     let preview = output.preview.replace("```", "'''");
     let preview = fenced(&[], &format!("```\n{preview}\n```"));
     let _ = writeln!(text, "\n{DATA_NOT_ORDERS}\n\n{preview}");
-    text
+    with_notes(text, &output.notes)
 }

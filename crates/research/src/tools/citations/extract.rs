@@ -152,10 +152,20 @@ fn said(kept: &Kept, output: &Output, input: &Input) -> String {
         plain(&kept.article.title),
         count(output.references as u64, "reference")
     );
-    if !output.outbound.is_empty() {
+    said.push_str(&outbound_said(&output.outbound));
+    if input.include_inbound {
+        said.push_str(&inbound_said(&output.inbound));
+    }
+    with_notes(said, &output.notes)
+}
+
+/// References as they are printed, between marks.
+fn outbound_said(outbound: &[Cited]) -> String {
+    let mut said = String::new();
+    if !outbound.is_empty() {
         let _ = writeln!(said, "\n{DATA_NOT_ORDERS}\n");
     }
-    for it in &output.outbound {
+    for it in outbound {
         let known = it.article_id.as_ref().map(|id| format!(" (`{id}`)"));
         let by = (it.depth > 1).then(|| format!(" cited by `{}`", it.by));
         let label = it.label.iter().map(|it| ("reference", it.as_str()));
@@ -167,18 +177,59 @@ fn said(kept: &Kept, output: &Output, input: &Input) -> String {
             by.unwrap_or_default()
         );
     }
-    if input.include_inbound {
-        let many = match output.inbound.len() {
-            1 => "1 article of the collection cites it".to_owned(),
-            many => format!("{many} articles of the collection cite it"),
-        };
-        let _ = writeln!(said, "\n{many}");
-        for it in &output.inbound {
-            let title = plain(&it.title);
-            let _ = writeln!(said, "- **{title}** (`{}`), p. {}", it.article_id, it.page);
-        }
+    said
+}
+
+fn inbound_said(inbound: &[Citing]) -> String {
+    let mut said = match inbound.len() {
+        1 => "\n1 article of the collection cites it\n".to_owned(),
+        many => format!("\n{many} articles of the collection cite it\n"),
+    };
+    for it in inbound {
+        let title = plain(&it.title);
+        let _ = writeln!(said, "- **{title}** (`{}`), p. {}", it.article_id, it.page);
     }
-    with_notes(said, &output.notes)
+    said
+}
+
+/// What the bibliographies of the collection say of an article, one citation deep.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Within {
+    /// What it cites
+    outbound: Vec<Cited>,
+    /// Which articles of the collection cite it
+    inbound: Vec<Citing>,
+}
+
+impl Within {
+    /// So many each way at the most; nothing if they say nothing.
+    pub(crate) async fn of(
+        library: Library<'_>,
+        kept: &Kept,
+        most: usize,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Self>, ToolError> {
+        let mut outbound = follow(library, kept, 1, most).await?;
+        if outbound.len() > most {
+            outbound.truncate(most);
+            notes.push(format!(
+                "Only {most} of its references are told; extract_citations tells more."
+            ));
+        }
+        let (inbound, _) = inbound(library, kept, most, notes).await?;
+        let is_any = !outbound.is_empty() || !inbound.is_empty();
+        Ok(is_any.then_some(Self { outbound, inbound }))
+    }
+
+    /// For people and models.
+    pub(crate) fn said(&self) -> String {
+        let references = count(self.outbound.len() as u64, "reference");
+        format!(
+            "\n## By the collection's own bibliographies\n\n{references}\n{}{}",
+            outbound_said(&self.outbound),
+            inbound_said(&self.inbound)
+        )
+    }
 }
 
 /// What an article cites, and what those of the collection among it cite, so many citations deep;

@@ -2,7 +2,9 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_citations::{Entry, FormatOptions, FormattedEntry, Output as Form, Style, format};
+use deliberate_citations::{
+    CitationError, Entry, FormatOptions, FormattedEntry, Output as Form, Style, format,
+};
 use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use crate::{
     Lab,
     cite::{Chosen, choose},
     collect::Kept,
-    tools::shown::{only_read, reads},
+    tools::shown::{only_read, reads, with_notes},
 };
 
 /// `format_citations`.
@@ -23,7 +25,7 @@ pub(crate) struct FormatCitations(pub(super) Arc<Lab>);
 pub(crate) struct Input {
     /// Identifiers
     #[serde(default)]
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = 200), extend("x-separated" = "ids"))]
     articles: Vec<String>,
     /// apa, ieee, mla, chicago, harvard, nature, vancouver…
     #[serde(default = "ieee")]
@@ -58,6 +60,7 @@ pub(crate) struct Output {
     not_found: Vec<String>,
     /// Articles that are not among them, because there are more than `max_results`
     left_out: usize,
+    notes: Vec<String>,
 }
 
 impl Tool for FormatCitations {
@@ -82,38 +85,53 @@ impl Tool for FormatCitations {
             articles,
             not_found,
             left_out,
+            notes,
         } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
-        let options = FormatOptions {
-            output: Form::Markdown,
-            locale: input.locale,
-        };
         let name = style.name().to_owned();
         let retracted: Vec<String> = articles.iter().filter_map(retracted_key).collect();
+        let locale = input.locale;
         let formatting = tokio::task::spawn_blocking(move || {
-            let entries: Vec<Entry<'_>> = articles
-                .iter()
-                .map(|kept| Entry {
-                    key: Some(&kept.cite_key),
-                    article: &kept.article,
-                })
-                .collect();
-            format(&entries, &style, &options)
+            in_both_forms(&articles, &style, locale.as_deref())
         });
         let formatted = formatting.await.map_err(|_| ToolError::Internal)?;
-        let formatted = formatted.map_err(|error| ToolError::Told {
+        let (citations, marked) = formatted.map_err(|error| ToolError::Told {
             code: "Citation".to_owned(),
             message: error.to_string(),
             hint: None,
         })?;
+        let said = said(&marked, &retracted, &not_found, left_out);
         Ok(only_read(Output {
-            said: said(&formatted.entries, &retracted, &not_found, left_out),
+            said: with_notes(said, &notes),
             style: name,
-            citations: formatted.entries,
+            citations,
             retracted,
             not_found,
             left_out,
+            notes,
         }))
     }
+}
+
+/// The citations as plain text, which is what is taken over into other texts, and as Markdown, which
+/// is what is read.
+fn in_both_forms(
+    articles: &[Kept],
+    style: &Style,
+    locale: Option<&str>,
+) -> Result<(Vec<FormattedEntry>, Vec<FormattedEntry>), CitationError> {
+    let entries = articles.iter().map(|kept| Entry {
+        key: Some(&kept.cite_key),
+        article: &kept.article,
+    });
+    let entries: Vec<Entry<'_>> = entries.collect();
+    let formatted = |output: Form| {
+        let options = FormatOptions {
+            output,
+            locale: locale.map(str::to_owned),
+        };
+        format(&entries, style, &options).map(|it| it.entries)
+    };
+    Ok((formatted(Form::Plain)?, formatted(Form::Markdown)?))
 }
 
 /// The key of an article that was retracted.
@@ -162,7 +180,7 @@ fn said(
     if left_out > 0 {
         let _ = writeln!(
             text,
-            "\n{left_out} more of the collection are not shown; max_results says how many are."
+            "\n{left_out} more of the collection would be among them; max_results says how many are."
         );
     }
     text

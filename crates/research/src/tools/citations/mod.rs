@@ -6,6 +6,7 @@ mod extract;
 mod format;
 mod verify;
 
+pub(crate) use extract::Within;
 pub(crate) use verify::read;
 
 use super::Adding;

@@ -34,7 +34,7 @@ pub(crate) struct Input {
     /// Or its parts
     title: Option<String>,
     #[serde(default)]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = 100), extend("x-separated" = "names"))]
     authors: Vec<String>,
     year: Option<i32>,
     doi: Option<String>,
@@ -187,6 +187,9 @@ pub(super) fn told(checked: &Checked) -> String {
     text.push('\n');
     if let Some(found) = &checked.found {
         let _ = writeln!(text, "\nFound: {}", line(found));
+    }
+    if let Some(near) = &checked.near {
+        let _ = writeln!(text, "\nMay be meant: {}", line(near));
     }
     for it in &checked.differences {
         let _ = writeln!(

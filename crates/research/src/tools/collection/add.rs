@@ -40,7 +40,7 @@ pub(crate) struct AddArticle(pub(crate) Arc<Lab>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = 20), extend("x-separated" = "ids"))]
     identifiers: Vec<String>,
     /// Also read open PDFs
     #[serde(default)]

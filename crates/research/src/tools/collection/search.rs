@@ -1,6 +1,6 @@
 //! `search_articles`: articles by what they are about, each once, with its best passage.
 
-use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_core::cut_to_chars;
 use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
@@ -11,7 +11,7 @@ use super::super::shown::{ShownArticle, count, line, only_read, reads, with_note
 use crate::{
     ArticleFilter, FoundPassage, Lab, Rerank, Retrieval,
     collect::{
-        Place, date_of,
+        OrderBy, Place, date_of,
         fence::{DATA_NOT_ORDERS, fenced},
         kind_named, mode_name, tag_key,
     },
@@ -19,9 +19,6 @@ use crate::{
 
 /// How much of a passage and of an abstract is shown.
 const PREVIEW_CHARS: usize = 400;
-
-/// How many are looked at where the best are put in another order.
-const LOOKED_AT: usize = 50;
 
 /// `search_articles`.
 pub(crate) struct SearchArticles(pub(crate) Arc<Lab>);
@@ -38,7 +35,7 @@ pub(crate) struct Input {
     /// As preprint, book
     document_type: Option<String>,
     journal: Option<String>,
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = 20), extend("x-separated" = "words"))]
     tags: Option<Vec<String>>,
     min_citations: Option<u64>,
     #[serde(default = "usual")]
@@ -61,6 +58,17 @@ enum SortBy {
     Date,
     Citations,
     Title,
+}
+
+impl SortBy {
+    const fn order(self) -> OrderBy {
+        match self {
+            Self::Relevance => OrderBy::Relevance,
+            Self::Date => OrderBy::Date,
+            Self::Citations => OrderBy::Citations,
+            Self::Title => OrderBy::Title,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -102,27 +110,24 @@ impl Tool for SearchArticles {
     }
 
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let looked_at = match input.sort_by {
-            SortBy::Relevance => input.limit,
-            _ => input.limit.max(LOOKED_AT),
-        };
+        let order = input.sort_by.order();
         let wanted = Retrieval {
             question: input.query.clone(),
-            k: looked_at,
+            k: order.looked_at(input.limit),
             filter: filter(&input)?,
             rerank: matches!(self.0.options().retrieval.rerank, Rerank::Endpoint { .. }),
             per_article: Some(1),
             ..Retrieval::default()
         };
         let found = self.0.retrieve(call, &wanted).await?;
-        let mut passages = found.passages;
-        sort(&mut passages, input.sort_by);
-        passages.truncate(input.limit);
+        let mut notes = found.notes;
+        let (all, most) = (found.passages, input.limit);
+        let passages = order.of(all, most, |it| (&it.kept, it.score), &mut notes);
         Ok(only_read(Output {
-            said: with_notes(said(&input.query, &passages), &found.notes),
+            said: with_notes(said(&input.query, &passages), &notes),
             mode: mode_name(found.mode),
             results: passages.iter().map(shown).collect(),
-            notes: found.notes,
+            notes,
         }))
     }
 }
@@ -144,16 +149,6 @@ fn filter(input: &Input) -> Result<ArticleFilter, ToolError> {
         min_citations: input.min_citations.filter(|it| *it > 0),
         ..ArticleFilter::default()
     })
-}
-
-/// What nobody knows comes last.
-fn sort(passages: &mut [FoundPassage], by: SortBy) {
-    match by {
-        SortBy::Relevance => {}
-        SortBy::Date => passages.sort_by_key(|it| Reverse(it.kept.article.date)),
-        SortBy::Citations => passages.sort_by_key(|it| Reverse(it.kept.article.citation_count)),
-        SortBy::Title => passages.sort_by_key(|it| it.kept.article.title.to_lowercase()),
-    }
 }
 
 fn shown(found: &FoundPassage) -> Found {

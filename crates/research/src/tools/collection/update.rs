@@ -19,9 +19,9 @@ pub(crate) struct UpdateArticleMetadata;
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 1000))]
     article_identifier: String,
-    #[schemars(length(max = 50))]
+    #[schemars(length(max = 50), extend("x-separated" = "words"))]
     add_tags: Option<Vec<String>>,
-    #[schemars(length(max = 50))]
+    #[schemars(length(max = 50), extend("x-separated" = "words"))]
     remove_tags: Option<Vec<String>>,
     /// Fields to set; empty clears
     update_metadata: Option<Fields>,
@@ -33,7 +33,7 @@ pub(crate) struct Input {
 struct Fields {
     #[schemars(length(min = 1, max = 1000))]
     title: Option<String>,
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 1000), extend("x-separated" = "names"))]
     authors: Option<Vec<String>>,
     #[serde(rename = "abstract")]
     #[schemars(length(max = 20_000))]

@@ -25,7 +25,17 @@ pub(crate) struct Input {}
 pub(crate) struct Output {
     said: String,
     /// The sources.
-    sources: Vec<SourceAbout>,
+    sources: Vec<Available>,
+}
+
+/// A source, and how it is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Available {
+    #[serde(flatten)]
+    about: SourceAbout,
+    /// Seconds until it is asked again, because it was asked too often
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_s: Option<u64>,
 }
 
 impl Tool for ListAvailableSources {
@@ -36,29 +46,54 @@ impl Tool for ListAvailableSources {
         reads(
             "list_available_sources",
             "List available sources",
-            "Where papers can be looked for",
+            "Where papers can be looked for, and which have to wait",
         )
     }
 
     async fn run(&self, _: Input, _: &Call) -> Result<Outcome<Output>, ToolError> {
-        let sources: Vec<SourceAbout> = self.0.sources().iter().map(|it| it.about()).collect();
-        let mut said = String::from("# Sources\n\n");
-        for source in &sources {
-            let _ = write!(
-                said,
-                "- `{}` ({}): {}",
-                source.name, source.title, source.description
-            );
-            match &source.key_hint {
-                Some(_) if source.has_key => said.push_str(". A key is set"),
-                Some(hint) => {
-                    let _ = write!(said, ". No key is set: {hint}");
-                }
-                None => {}
-            }
-            said.push('\n');
+        let mut sources = Vec::new();
+        for source in self.0.sources() {
+            let about = source.about();
+            let wait = self.0.web().cooling(pace_of(&about.name)).await;
+            // Rounded up: to ask again too early is worse than a little late.
+            let wait_s = u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX);
+            sources.push(Available {
+                about,
+                wait_s: Some(wait_s).filter(|it| *it > 0),
+            });
         }
-        said.push_str("\n`*` means all of them.\n");
+        let lines: Vec<String> = sources.iter().map(line).collect();
+        let said = format!("# Sources\n\n{}\n`*` means all of them.\n", lines.concat());
         Ok(only_read(Output { said, sources }))
     }
+}
+
+/// The name that a source's pace is kept under: one machine serves both preprint servers, and
+/// PubMed is a part of a larger house.
+fn pace_of(source: &str) -> &str {
+    match source {
+        "pubmed" => "ncbi",
+        "medrxiv" => "biorxiv",
+        own => own,
+    }
+}
+
+fn line(source: &Available) -> String {
+    let about = &source.about;
+    let mut line = format!(
+        "- `{}` ({}): {}",
+        about.name, about.title, about.description
+    );
+    match &about.key_hint {
+        Some(_) if about.has_key => line.push_str(". A key is set"),
+        Some(hint) => {
+            let _ = write!(line, ". No key is set: {hint}");
+        }
+        None => {}
+    }
+    if let Some(wait) = source.wait_s {
+        let _ = write!(line, ". It was asked too often: again in {wait} s");
+    }
+    line.push('\n');
+    line
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    create_question::{DateRange, check, taken, tidy},
+    create_question::{DateRange, check, idle_days, idle_score, seven_tenths, taken, tidy},
     default_user,
     look_at_questions::Shown,
 };
@@ -37,13 +37,13 @@ pub(crate) struct UpdateInput {
     name: Option<String>,
     #[schemars(length(max = 4000))]
     description: Option<String>,
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     keywords: Option<Vec<String>>,
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     topics: Option<Vec<String>>,
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Option<Vec<String>>,
-    #[schemars(length(min = 1, max = 20), inner(length(max = 100)))]
+    #[schemars(length(min = 1, max = 20), inner(length(max = 100)), extend("x-separated" = "words"))]
     selected_sources: Option<Vec<String>>,
     schedule_frequency: Option<Frequency>,
     #[schemars(length(max = 20))]
@@ -92,12 +92,18 @@ impl Tool for UpdateResearchQuestion {
         let questions = Questions(call.store());
         let version = questions.get(&input.question_id, &input.user_id).await?;
         let before = version.question.clone();
-        let (mut question, changed) = changed(before.clone(), input)?;
+        let days = input.schedule_days_of_week.clone().unwrap_or_default();
+        let score = input.auto_download_min_score;
+        let (mut question, changed) = changed(before.clone(), input);
         if changed.is_empty() {
             let issue = Issue::new("arguments", "must hold at least one field to change");
             return Err(ToolError::Invalid(vec![issue]));
         }
-        check(&self.0, &question)?;
+        let idle = [
+            idle_days(question.schedule.frequency, &days),
+            idle_score(question.download_from.is_some(), score),
+        ];
+        check(&self.0, &question, idle.into_iter().flatten())?;
         if question.name.to_lowercase() != before.name.to_lowercase() {
             taken(call, &question).await?;
         }
@@ -132,10 +138,7 @@ fn asks_the_same(one: &Question, other: &Question) -> bool {
 }
 
 /// The question with what is given, and the names of that.
-fn changed(
-    mut question: Question,
-    input: UpdateInput,
-) -> Result<(Question, Vec<&'static str>), ToolError> {
+fn changed(mut question: Question, input: UpdateInput) -> (Question, Vec<&'static str>) {
     let mut names = Vec::new();
     macro_rules! set {
         ($($field:ident => $($place:ident).+),* $(,)?) => {$(
@@ -163,16 +166,11 @@ fn changed(
         is_active => active,
     }
     if let Some(on) = downloads {
-        question.download_from = on.then(|| question.download_from.unwrap_or(0.7));
+        question.download_from = on.then(|| question.download_from.unwrap_or_else(seven_tenths));
         names.push("auto_download_enabled");
     }
     if let Some(from) = from {
-        if question.download_from.is_none() {
-            let rule = "is of use only with auto_download_enabled; set that, too";
-            let issue = Issue::new("auto_download_min_score", rule);
-            return Err(ToolError::Invalid(vec![issue]));
-        }
-        question.download_from = Some(from);
+        question.download_from = question.download_from.map(|_| from);
         names.push("auto_download_min_score");
     }
     if let Some(range) = range {
@@ -188,7 +186,7 @@ fn changed(
     ] {
         *list = tidy(std::mem::take(list));
     }
-    Ok((question, names))
+    (question, names)
 }
 
 /// What deleting is called with.

@@ -30,25 +30,25 @@ pub(crate) struct Input {
     #[schemars(length(max = 4000))]
     description: String,
     #[serde(default)]
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     keywords: Vec<String>,
     #[serde(default)]
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     topics: Vec<String>,
     /// Preferred authors
     #[serde(default)]
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Vec<String>,
     /// `*` is all
     #[serde(default = "all")]
-    #[schemars(length(min = 1, max = 20), inner(length(max = 100)))]
+    #[schemars(length(min = 1, max = 20), inner(length(max = 100)), extend("x-separated" = "words"))]
     selected_sources: Vec<String>,
     #[serde(default)]
     schedule_frequency: Frequency,
     #[serde(default = "at_three")]
     #[schemars(length(max = 20))]
     schedule_time: String,
-    /// 1 is Monday
+    /// 1 is Monday; of weekly ones
     #[serde(default)]
     #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
     schedule_days_of_week: Vec<u8>,
@@ -61,9 +61,9 @@ pub(crate) struct Input {
     /// Fetch and read open PDFs
     #[serde(default)]
     auto_download_enabled: bool,
-    #[serde(default = "seven_tenths")]
+    /// 0.7 without it
     #[schemars(range(min = 0.0, max = 1.0))]
-    auto_download_min_score: f64,
+    auto_download_min_score: Option<f64>,
     publication_date_range: Option<DateRange>,
 }
 
@@ -84,7 +84,7 @@ fn at_three() -> String {
     "03:00".to_owned()
 }
 
-fn seven_tenths() -> f64 {
+pub(super) fn seven_tenths() -> f64 {
     0.7
 }
 
@@ -116,6 +116,11 @@ impl Tool for CreateResearchQuestion {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let now = call.now();
         let range = input.publication_date_range;
+        let (fetches, fetched_from) = (input.auto_download_enabled, input.auto_download_min_score);
+        let idle = [
+            idle_days(input.schedule_frequency, &input.schedule_days_of_week),
+            idle_score(fetches, fetched_from),
+        ];
         let mut question = Question {
             id: call.fresh(),
             user: input.user_id,
@@ -133,9 +138,7 @@ impl Tool for CreateResearchQuestion {
             },
             min_relevance: input.min_relevance_score,
             max_articles: input.max_articles_per_run,
-            download_from: input
-                .auto_download_enabled
-                .then_some(input.auto_download_min_score),
+            download_from: fetches.then(|| fetched_from.unwrap_or_else(seven_tenths)),
             from: range.and_then(|it| it.start),
             to: range.and_then(|it| it.end),
             active: true,
@@ -145,7 +148,7 @@ impl Tool for CreateResearchQuestion {
             last_run: None,
             next_run: None,
         };
-        check(&self.0, &question)?;
+        check(&self.0, &question, idle.into_iter().flatten())?;
         taken(call, &question).await?;
         question.plan(now);
         let shown = Shown::of(&question);
@@ -190,9 +193,27 @@ pub(super) fn wrong_name(name: &str) -> Option<Issue> {
         .then(|| Issue::new("name", rule))
 }
 
-/// What no schema can say.
-pub(super) fn check(lab: &Lab, question: &Question) -> Result<(), ToolError> {
-    let mut issues = Vec::new();
+/// Days are those of weekly questions: given to another, they would come to nothing unseen.
+pub(super) fn idle_days(frequency: Frequency, days: &[u8]) -> Option<Issue> {
+    let rule = "is of use only with schedule_frequency weekly; set that, too";
+    let idle = frequency != Frequency::Weekly && !days.is_empty();
+    idle.then(|| Issue::new("schedule_days_of_week", rule))
+}
+
+/// The same of a score to fetch files from, where none are fetched.
+pub(super) fn idle_score(fetches: bool, from: Option<f64>) -> Option<Issue> {
+    let rule = "is of use only with auto_download_enabled; set that, too";
+    let idle = from.is_some() && !fetches;
+    idle.then(|| Issue::new("auto_download_min_score", rule))
+}
+
+/// What no schema can say, beside what is known to be wrong already.
+pub(super) fn check(
+    lab: &Lab,
+    question: &Question,
+    wrong: impl IntoIterator<Item = Issue>,
+) -> Result<(), ToolError> {
+    let mut issues: Vec<Issue> = wrong.into_iter().collect();
     issues.extend(wrong_name(&question.name));
     if question.keywords.is_empty() && question.topics.is_empty() {
         issues.push(Issue::new(

@@ -63,11 +63,11 @@ pub(crate) struct CreateInput {
     #[schemars(length(min = 1, max = 255))]
     name: String,
     #[serde(default)]
-    #[schemars(length(max = 50), inner(length(max = 200)))]
+    #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     keywords: Vec<String>,
-    /// Of arXiv alone: cs.LG
+    /// Of arXiv alone: cs.LG; all of arXiv without it
     #[serde(default)]
-    #[schemars(length(max = 50), inner(length(max = 50)))]
+    #[schemars(length(max = 50), inner(length(max = 50)), extend("x-separated" = "words"))]
     categories: Vec<String>,
     #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 500))]
@@ -146,12 +146,7 @@ impl CreateSource {
             keywords,
             topics: Vec::new(),
             authors: Vec::new(),
-            categories: match (self.source, tidy(input.categories)) {
-                ("arxiv", none) if none.is_empty() => {
-                    vec!["cs.LG".to_owned(), "cs.AI".to_owned()]
-                }
-                (_, categories) => categories,
-            },
+            categories: tidy(input.categories),
             sources: vec![self.source.to_owned()],
             schedule: Schedule {
                 frequency: Frequency::Hourly(input.schedule_hours),

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use deliberate_store::Page;
 use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::default_user;
 use crate::{
-    discover::{Match, Question, Questions, RunRecord},
-    tools::shown::{only_read, plain, reads},
+    discover::{Match, Question, Questions, RunRecord, Standing},
+    tools::shown::{count, only_read, plain, reads},
 };
 
 /// `list_research_questions`.
@@ -54,7 +53,7 @@ pub(crate) struct GetInput {
     max_matches: u32,
 }
 
-fn twenty() -> u32 {
+pub(super) fn twenty() -> u32 {
     20
 }
 
@@ -64,10 +63,12 @@ pub(crate) struct GetOutput {
     said: String,
     /// The question
     question: Shown,
-    /// Papers it found, the most relevant first
+    /// Papers that fit it as it is now, the most relevant first
     matches: Vec<Match>,
     /// How many there are in all
     total_matches: u64,
+    /// Papers it found before it was changed, which are not shown
+    older_matches: u64,
 }
 
 /// A question, as it is shown.
@@ -127,40 +128,50 @@ impl Shown {
         if !self.description.is_empty() {
             let _ = writeln!(text, "{}\n", self.description);
         }
-        let mut line = |name: &str, value: String| {
-            if !value.is_empty() {
-                let _ = writeln!(text, "- {name}: {value}");
-            }
-        };
-        line("id", self.question_id.clone());
-        line("keywords", self.keywords.join(", "));
-        line("topics", self.topics.join(", "));
-        line("authors", self.authors.join(", "));
-        line("sources", self.selected_sources.join(", "));
-        line("asked", self.schedule.clone());
-        line("relevance from", self.min_relevance_score.to_string());
-        line("papers a run", self.max_articles_per_run.to_string());
         let fetched = self.auto_download_min_score;
         let fetched = fetched.map(|it| format!("from relevance {it} on"));
-        line("open PDFs are fetched", fetched.unwrap_or_default());
-        line(
-            "published from",
-            self.published_from.clone().unwrap_or_default(),
-        );
-        line(
-            "published to",
-            self.published_to.clone().unwrap_or_default(),
-        );
-        line(
-            "active",
-            if self.is_active { "yes" } else { "no" }.to_owned(),
-        );
-        line("next run", self.next_run.clone().unwrap_or_default());
-        if let Some(run) = &self.last_run {
-            line("last run", format!("{}: {}", run.at, run.said()));
-        }
+        text.push_str(&listed(&[
+            ("id", self.question_id.clone()),
+            ("keywords", self.keywords.join(", ")),
+            ("topics", self.topics.join(", ")),
+            ("authors", self.authors.join(", ")),
+            ("sources", self.selected_sources.join(", ")),
+            ("asked", self.schedule.clone()),
+            ("relevance from", self.min_relevance_score.to_string()),
+            ("papers a run", self.max_articles_per_run.to_string()),
+            ("open PDFs are fetched", fetched.unwrap_or_default()),
+            ("published from", or_nothing(self.published_from.as_deref())),
+            ("published to", or_nothing(self.published_to.as_deref())),
+            ("active", yes_or_no(self.is_active)),
+            ("next run", or_nothing(self.next_run.as_deref())),
+            ("last run", last(self.last_run.as_ref())),
+        ]));
         text
     }
+}
+
+/// What is known of something, one line each, without what is not.
+pub(super) fn listed(lines: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+        let _ = writeln!(text, "- {name}: {value}");
+    }
+    text
+}
+
+pub(super) fn or_nothing(text: Option<&str>) -> String {
+    text.unwrap_or_default().to_owned()
+}
+
+pub(super) fn yes_or_no(it: bool) -> String {
+    let word = if it { "yes" } else { "no" };
+    word.to_owned()
+}
+
+/// The last run, as it is read.
+pub(super) fn last(run: Option<&RunRecord>) -> String {
+    run.map(|run| format!("{}: {}", run.at, run.said()))
+        .unwrap_or_default()
 }
 
 impl RunRecord {
@@ -227,19 +238,33 @@ impl Tool for GetResearchQuestion {
         let version = Questions(store)
             .get(&input.question_id, &input.user_id)
             .await?;
-        let id = &version.question.id;
-        let matches = Match::of(store, id, Page::first(input.max_matches)).await?;
-        let total_matches = Match::count(store, id).await?;
+        let found = Match::standing(store, &version.question, input.max_matches).await?;
         let question = Shown::of(&version.question);
         let mut said = question.said();
-        said.push_str(&told(&matches, total_matches));
+        said.push_str(&told(&found.matches, found.total));
+        said.push_str(&more(found.matches.len(), found.total));
+        said.push_str(&not_told(&found));
         Ok(only_read(GetOutput {
             said,
             question,
-            matches,
-            total_matches,
+            matches: found.matches,
+            total_matches: found.total,
+            older_matches: found.older,
         }))
     }
+}
+
+/// How many papers found earlier are left out, and why.
+fn not_told(found: &Standing) -> String {
+    if found.older == 0 {
+        return String::new();
+    }
+    format!(
+        "\nNot shown: {} found earlier, judged by the question as it was before or below its \
+         relevance now. run_discovery_for_question with force_run judges anew what its sources \
+         still have.\n",
+        count(found.older, "paper")
+    )
 }
 
 /// Matches, as they are read.
@@ -257,4 +282,13 @@ pub(super) fn told(matches: &[Match], total: u64) -> String {
         );
     }
     text
+}
+
+/// How many more there are than are shown.
+pub(super) fn more(shown: usize, total: u64) -> String {
+    let shown = u64::try_from(shown).unwrap_or(u64::MAX);
+    match total.saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("- and {more} more; max_matches shows them\n"),
+    }
 }

@@ -30,10 +30,10 @@ pub(crate) struct Input {
     query: String,
     /// Names of sources; all without it
     #[serde(default)]
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = 20), extend("x-separated" = "words"))]
     sources: Vec<String>,
     #[serde(default)]
-    #[schemars(length(max = 10))]
+    #[schemars(length(max = 10), extend("x-separated" = "families"))]
     authors: Vec<String>,
     /// 2020 or 2020-05-17
     date_from: Option<PartialDate>,
@@ -41,7 +41,7 @@ pub(crate) struct Input {
     venue: Option<String>,
     /// arXiv classes: cs.LG
     #[serde(default)]
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = 20), extend("x-separated" = "words"))]
     categories: Vec<String>,
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
@@ -58,7 +58,7 @@ fn ten() -> usize {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// Best first.
+    /// Best first, or newest first.
     papers: Vec<Paper>,
     /// How each source answered.
     sources: Vec<SourceReport>,

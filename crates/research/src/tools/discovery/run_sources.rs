@@ -1,15 +1,17 @@
 //! `run_discovery`: saved sources, one a leg, so that one that fails takes no other with it.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
+use deliberate_core::Timestamp;
 use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::saved::paper;
 use crate::{
     Lab,
-    discover::{Questions, RunRecord, SOURCE_USER, Wish, run},
+    discover::{Match, Questions, RunRecord, SOURCE_USER, Wish, run},
     tools::shown::about,
 };
 
@@ -20,12 +22,13 @@ pub(crate) struct RunDiscovery(pub(super) Arc<Lab>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunInput {
-    /// All active ones without it
+    /// All of them without it
     source_name: Option<String>,
     #[schemars(range(min = 1, max = 500))]
     max_articles: Option<u32>,
-    /// Also those that are inactive
+    /// Of no effect: a run by hand always runs and asks for everything
     #[serde(default)]
+    #[expect(dead_code, reason = "taken, because callers know it from other tools")]
     force_run: bool,
     /// How far it has come.
     #[serde(default, rename = "_leg")]
@@ -49,7 +52,13 @@ pub(crate) struct SourceRun {
     /// The run; absent if it failed
     run: Option<RunRecord>,
     problem: Option<String>,
+    /// Papers it found, the last found first; `get_discovery_source` shows more
+    matches: Vec<Match>,
 }
+
+/// How many papers of one are shown, and of all together.
+const MOST_OF_ONE: usize = 20;
+const MOST_OF_ALL: usize = 100;
 
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -71,7 +80,7 @@ impl Tool for RunDiscovery {
             ..about(
                 "run_discovery",
                 "Run discovery",
-                "Run one saved source now, or all that are active",
+                "Run one saved source now, or all of them, and list what they found",
                 Annotations {
                     open_world: true,
                     ..Annotations::ADDS
@@ -87,7 +96,7 @@ impl Tool for RunDiscovery {
             (false, _) => input.leg.left.clone(),
             (true, Some(name)) => vec![name.clone()],
             (true, None) => {
-                let all = questions.of(SOURCE_USER, true, !input.force_run).await?;
+                let all = questions.of(SOURCE_USER, true, true).await?;
                 all.into_iter().map(|it| it.question.name).collect()
             }
         };
@@ -97,7 +106,7 @@ impl Tool for RunDiscovery {
             let name = left.remove(0);
             let wish = Wish {
                 max_articles: input.max_articles,
-                all: input.force_run,
+                all: true,
             };
             let outcome = async {
                 let version = questions.source(&name).await?;
@@ -106,10 +115,12 @@ impl Tool for RunDiscovery {
             match outcome.await {
                 Ok(ran) => {
                     changes = ran.changes;
+                    let shown: usize = runs.iter().map(|it| it.matches.len()).sum();
                     runs.push(SourceRun {
                         name,
                         run: Some(ran.record),
                         problem: None,
+                        matches: last_found(ran.matches, MOST_OF_ALL.saturating_sub(shown)),
                     });
                 }
                 Err(error) if alone => return Err(error),
@@ -120,6 +131,7 @@ impl Tool for RunDiscovery {
                     name,
                     run: None,
                     problem: Some(error.to_string()),
+                    matches: Vec::new(),
                 }),
             }
         }
@@ -154,13 +166,30 @@ fn told(runs: &[SourceRun]) -> String {
         return "There is no active saved source. create_arxiv_source and its kind save one."
             .to_owned();
     }
-    let line = |it: &SourceRun| match (&it.run, &it.problem) {
-        (Some(run), _) => format!("- **{}**: {}\n", it.name, run.said()),
-        (None, problem) => format!(
-            "- **{}**: failed: {}\n",
-            it.name,
-            problem.as_deref().unwrap_or("")
-        ),
-    };
-    runs.iter().map(line).collect()
+    runs.iter().map(SourceRun::said).collect()
+}
+
+/// The last found first, at most so many.
+fn last_found(mut matches: Vec<Match>, most: usize) -> Vec<Match> {
+    matches.sort_by_key(|it| Reverse(Timestamp::parse(&it.first_found).map(Timestamp::as_micros)));
+    matches.truncate(MOST_OF_ONE.min(most));
+    matches
+}
+
+impl SourceRun {
+    fn said(&self) -> String {
+        let name = &self.name;
+        let Some(run) = &self.run else {
+            let problem = self.problem.as_deref().unwrap_or("");
+            return format!("- **{name}**: failed: {problem}\n");
+        };
+        let papers = self.matches.iter().map(|it| format!("  {}", paper(it)));
+        let papers: Vec<String> = papers.collect();
+        let shown = u32::try_from(papers.len()).unwrap_or(u32::MAX);
+        let more = match run.matched.saturating_sub(shown) {
+            0 => String::new(),
+            more => format!("  - and {more} more; get_discovery_source shows them\n"),
+        };
+        format!("- **{name}**: {}\n{}{more}", run.said(), papers.concat())
+    }
 }

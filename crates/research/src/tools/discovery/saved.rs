@@ -7,10 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::change_question::removal;
+use super::{
+    change_question::removal,
+    look_at_questions::{last, listed, more, or_nothing, twenty, yes_or_no},
+};
 use crate::{
-    discover::{Question, Questions, RunRecord, SOURCE_USER},
-    tools::shown::{about, only_read, reads},
+    discover::{Match, Question, Questions, RunRecord, SOURCE_USER},
+    tools::shown::{about, only_read, plain, reads},
 };
 
 /// A saved source, as it is shown.
@@ -46,17 +49,46 @@ impl Saved {
         }
     }
 
-    pub(super) fn said(&self) -> String {
+    /// In one line.
+    fn line(&self) -> String {
         let mut text = format!("- **{}**: {}, {}", self.name, self.source, self.schedule);
-        if !self.keywords.is_empty() {
-            let _ = write!(text, ", {}", self.keywords.join(", "));
+        for some in [&self.keywords, &self.categories] {
+            if !some.is_empty() {
+                let _ = write!(text, ", {}", some.join(", "));
+            }
         }
-        if let Some(run) = &self.last_run {
-            let _ = write!(text, "; last run {}: {}", run.at, run.said());
+        if self.last_run.is_some() {
+            let _ = write!(text, "; last run {}", last(self.last_run.as_ref()));
         }
         text.push('\n');
         text
     }
+
+    /// All of it.
+    pub(super) fn said(&self) -> String {
+        let categories = match self.categories.as_slice() {
+            [] if self.source == "arxiv" => "all".to_owned(),
+            some => some.join(", "),
+        };
+        let lines = listed(&[
+            ("source", self.source.clone()),
+            ("keywords", self.keywords.join(", ")),
+            ("categories", categories),
+            ("published from", or_nothing(self.published_from.as_deref())),
+            ("published to", or_nothing(self.published_to.as_deref())),
+            ("asked", self.schedule.clone()),
+            ("papers a run", self.max_articles.to_string()),
+            ("active", yes_or_no(self.is_active)),
+            ("next run", or_nothing(self.next_run.as_deref())),
+            ("last run", last(self.last_run.as_ref())),
+        ]);
+        format!("## {}\n\n{lines}", self.name)
+    }
+}
+
+/// A paper that a saved source found, in one line.
+pub(super) fn paper(found: &Match) -> String {
+    format!("- **{}** (`{}`)\n", plain(&found.title), found.article_id)
 }
 
 /// What the tools about one or more of them answer.
@@ -94,7 +126,7 @@ impl Tool for ListDiscoverySources {
             0 => {
                 "There are no saved sources. create_arxiv_source and its kind save one.".to_owned()
             }
-            _ => sources.iter().map(Saved::said).collect(),
+            _ => sources.iter().map(Saved::line).collect(),
         };
         Ok(only_read(SavedOutput { said, sources }))
     }
@@ -110,24 +142,58 @@ pub(crate) struct Named {
     source_name: String,
 }
 
+/// What one is asked for with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GetInput {
+    source_name: String,
+    /// Papers that are shown
+    #[serde(default = "twenty")]
+    #[schemars(range(min = 0, max = 500))]
+    max_matches: u32,
+}
+
+/// One saved source.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct GetOutput {
+    said: String,
+    /// The saved source
+    sources: Vec<Saved>,
+    /// Papers it found, the last found first
+    matches: Vec<Match>,
+    /// How many there are in all
+    total_matches: u64,
+}
+
 impl Tool for GetDiscoverySource {
-    type Input = Named;
-    type Output = SavedOutput;
+    type Input = GetInput;
+    type Output = GetOutput;
 
     fn about(&self) -> About {
         reads(
             "get_discovery_source",
             "Get discovery source",
-            "A saved source",
+            "A saved source and the papers it found",
         )
     }
 
-    async fn run(&self, input: Named, call: &Call) -> Result<Outcome<SavedOutput>, ToolError> {
-        let version = Questions(call.store()).source(&input.source_name).await?;
+    async fn run(&self, input: GetInput, call: &Call) -> Result<Outcome<GetOutput>, ToolError> {
+        let store = call.store();
+        let version = Questions(store).source(&input.source_name).await?;
+        let found = Match::standing(store, &version.question, input.max_matches).await?;
         let saved = Saved::of(&version.question);
-        Ok(only_read(SavedOutput {
-            said: saved.said(),
+        let papers: String = found.matches.iter().map(paper).collect();
+        let said = format!(
+            "{}\n### Papers it found ({})\n\n{papers}{}",
+            saved.said(),
+            found.total,
+            more(found.matches.len(), found.total)
+        );
+        Ok(only_read(GetOutput {
+            said,
             sources: vec![saved],
+            matches: found.matches,
+            total_matches: found.total,
         }))
     }
 }

@@ -1,9 +1,9 @@
 //! `batch_process_pdfs`: the files of a folder, one after the other. Each is kept before the next is
 //! begun; one that can't be read is reported, and the rest go on.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, path::Path, sync::Arc};
 
-use deliberate_core::Change;
+use deliberate_core::{Change, cut_to_chars};
 use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     job_said::{said_of_job, so_far},
-    shown::about,
+    shown::{about, count, plain},
 };
 use crate::{
     Lab,
@@ -20,6 +20,7 @@ use crate::{
         files::{files_below, readable_file, readable_folder},
         ingest::Ingest,
         job::{Job, JobLine, Share},
+        walk::Below,
     },
 };
 
@@ -30,6 +31,9 @@ const MOST_FILES: usize = 20_000;
 
 /// So many files may take the places of those that came to nothing.
 const MOST_SPARE: usize = 200;
+
+/// So many folders that can't be looked into are named.
+const MOST_SHUT: usize = 10;
 
 /// `batch_process_pdfs`.
 pub(crate) struct BatchProcessPdfs(pub(crate) Arc<Lab>);
@@ -64,6 +68,9 @@ pub(crate) struct Output {
     results: Vec<JobLine>,
     /// Files of the folder that were not read yet and are left for another call
     left: usize,
+    /// What in the folder was passed over
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(skip)]
     #[schemars(skip)]
     next: Option<Value>,
@@ -105,9 +112,11 @@ impl Tool for BatchProcessPdfs {
         };
         let mut changes = Vec::new();
         if let Some((path, share)) = job.take() {
-            share.tell(call, 0.0, &file_name(&path));
-            let came = self.process(&path, input.skip_existing, share, call).await;
-            changes = job.note(file_name(&path), came)?;
+            let name = self.name(&input.directory_path, &path).await;
+            share.tell(call, 0.0, &name);
+            let skip = input.skip_existing;
+            let came = self.process((&path, &name), skip, share, call).await;
+            changes = job.note(name, came)?;
         }
         let next = job.next(json!({
             "directory_path": input.directory_path,
@@ -120,6 +129,7 @@ impl Tool for BatchProcessPdfs {
                 said,
                 results: job.done,
                 left: job.left,
+                notes: job.notes,
                 next,
             },
             changes,
@@ -135,7 +145,9 @@ impl BatchProcessPdfs {
     async fn job(&self, input: &Input, call: &Call) -> Result<Job, ToolError> {
         let folder = &input.directory_path;
         let folder = readable_folder(self.0.options(), "directory_path", folder).await?;
-        let files = files_below(folder, MOST_FILES).await?;
+        let below = files_below(folder.clone(), MOST_FILES).await?;
+        let notes = passed_over(&folder, &below);
+        let files = below.files;
         let mut not_looked_at = files.len();
         let (mut new, mut read) = (Vec::new(), Vec::new());
         for path in files {
@@ -158,6 +170,7 @@ impl BatchProcessPdfs {
         Ok(Job {
             left: not_looked_at + spare.len(),
             spare,
+            notes,
             ..Job::on(new)
         })
     }
@@ -173,9 +186,18 @@ impl BatchProcessPdfs {
         Ok(now.is_ok_and(|it| it.len() == file.bytes))
     }
 
+    /// What a file is called: the way to it from the folder, for others may have the same name.
+    async fn name(&self, folder: &str, path: &str) -> String {
+        let folder = readable_folder(self.0.options(), "directory_path", folder).await;
+        match folder {
+            Ok(folder) => below(&folder, Path::new(path)),
+            Err(_) => path.to_owned(),
+        }
+    }
+
     async fn process(
         &self,
-        path: &str,
+        (path, name): (&str, &str),
         skip_existing: bool,
         share: Share,
         call: &Call,
@@ -184,17 +206,17 @@ impl BatchProcessPdfs {
         let mut ingest = Ingest::paper(file, skip_existing);
         ingest.share = share;
         let ingested = ingest.run(&self.0, call).await?;
-        let (name, outcome) = (file_name(path), ingested.what.as_str());
-        let line = JobLine::of(&name, outcome, &ingested.kept, ingested.notes);
+        let outcome = ingested.what.as_str();
+        let line = JobLine::of(name, outcome, &ingested.kept, ingested.notes);
         Ok((line, ingested.changes))
     }
 }
 
 fn said(job: &Job) -> String {
-    if job.total() == 0 {
-        return "There is no file in that folder that can be read.".to_owned();
-    }
-    let mut said = said_of_job(job);
+    let mut said = match job.total() {
+        0 => "There is no file in that folder that can be read.".to_owned(),
+        _ => said_of_job(job),
+    };
     if job.left > 0 {
         let _ = write!(
             said,
@@ -206,10 +228,42 @@ fn said(job: &Job) -> String {
             }
         );
     }
+    for note in &job.notes {
+        let _ = write!(said, "\n\n{}", plain(note));
+    }
     said
 }
 
-fn file_name(path: &str) -> String {
-    let name = std::path::Path::new(path).file_name();
-    name.map_or(path.to_owned(), |it| it.to_string_lossy().into_owned())
+/// What to say of what is in a folder and is not read.
+fn passed_over(folder: &Path, found: &Below) -> Vec<String> {
+    let mut notes = Vec::new();
+    for shut in found.shut.iter().take(MOST_SHUT) {
+        let name = cut_to_chars(&below(folder, shut), 200);
+        notes.push(format!(
+            "The folder {name} can't be looked into: check its permissions."
+        ));
+    }
+    if let Some(more) = found.shut.len().checked_sub(MOST_SHUT).filter(|it| *it > 0) {
+        notes.push(format!("Nor can {} more.", count(more as u64, "folder")));
+    }
+    if found.links > 0 {
+        notes.push(format!(
+            "Left out: {}; links in folders are not followed, name the files themselves.",
+            count(found.links as u64, "link")
+        ));
+    }
+    if found.others > 0 {
+        notes.push(format!(
+            "Left out: {} of kinds that can't be read; PDF, DOCX, EPUB, HTML, Markdown and plain \
+             text can, by the endings of their names.",
+            count(found.others as u64, "file")
+        ));
+    }
+    notes
+}
+
+/// The way from a folder to what is in it.
+fn below(folder: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    below.to_string_lossy().into_owned()
 }

@@ -52,6 +52,9 @@ pub(crate) struct Output {
     places: Vec<PdfPlace>,
     /// Perhaps behind a paywall
     doubtful: Vec<PdfPlace>,
+    /// Where nothing is open: pages for a person to look at, no PDFs
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pages: Vec<String>,
     asked: Vec<Asked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     downloaded: Option<Fetched>,
@@ -106,11 +109,17 @@ impl Tool for LocatePdf {
                 Err(error) => notes.push(format!("Not downloaded: {error}.")),
             }
         }
+        let pages = if located.places.is_empty() {
+            locator.pages(&article)
+        } else {
+            Vec::new()
+        };
         let mut output = Output {
             said: String::new(),
             title: article.title,
             places: located.places,
             doubtful: located.doubtful,
+            pages,
             asked: located.asked,
             downloaded,
             notes,
@@ -148,6 +157,12 @@ fn said(name: &str, output: &Output) -> String {
     };
     list(&output.places, "");
     list(&output.doubtful, ": perhaps behind a paywall");
+    if !output.pages.is_empty() {
+        said.push_str("\n\nPages for a person to look at, which may want money or a login:\n");
+        for page in &output.pages {
+            let _ = write!(said, "\n- {}", plain(page));
+        }
+    }
     if let Some(file) = &output.downloaded {
         let _ = write!(
             said,

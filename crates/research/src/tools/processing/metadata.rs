@@ -56,6 +56,12 @@ pub(crate) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    venue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keywords: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     producer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
@@ -115,6 +121,9 @@ impl Tool for ExtractPdfMetadata {
             title: meta.title,
             authors: meta.authors,
             created: meta.created,
+            published: meta.published,
+            venue: meta.venue,
+            keywords: meta.keywords,
             producer: meta.producer,
             language: meta.language,
             doi: meta.doi,
@@ -146,6 +155,9 @@ fn said(output: &Output) -> String {
         ("title", &output.title),
         ("authors", &output.authors),
         ("created", &output.created),
+        ("published", &output.published),
+        ("in", &output.venue),
+        ("keywords", &output.keywords),
         ("made with", &output.producer),
         ("language", &output.language),
         ("DOI", &output.doi),

@@ -11,7 +11,10 @@ use super::super::{
     asked_line,
     shown::{about, only_read},
 };
-use crate::{Lab, locate::Asked};
+use crate::{
+    Lab,
+    locate::{Asked, knows_files, letters_of},
+};
 
 /// A paper that everyone may read, and that all sources know.
 const SAMPLE_DOI: &str = "10.1371/journal.pone.0029797";
@@ -65,13 +68,15 @@ impl Tool for ValidatePdfSources {
         let mut sources = vec!["arxiv".to_owned()];
         sources.extend(locator.unpaywall.as_ref().map(|_| "unpaywall".to_owned()));
         let others = self.0.sources().iter().map(|it| it.about().name);
-        sources.extend(others.filter(|it| it != "arxiv"));
-        if let Some(name) = &input.source_name
-            && !sources.contains(name)
-        {
-            let rule = format!("must be one of {}", sources.join(", "));
-            let issue = Issue::new("source_name", rule).given(&name.as_str().into());
-            return Err(ToolError::Invalid(vec![issue]));
+        sources.extend(others.filter(|it| it != "arxiv" && knows_files(it)));
+        if let Some(name) = &input.source_name {
+            let wanted = letters_of(name);
+            if !sources.iter().any(|it| letters_of(it) == wanted) {
+                let rule = format!("is no source of PDFs; those are {}", sources.join(", "));
+                let issue = Issue::new("source_name", rule).given(&name.as_str().into());
+                return Err(ToolError::Invalid(vec![issue]));
+            }
+            sources.retain(|it| letters_of(it) == wanted);
         }
         let mut asked = Vec::new();
         if input.test_sample {
@@ -82,10 +87,7 @@ impl Tool for ValidatePdfSources {
             };
             asked = locator.locate(&sample).await.asked;
         }
-        if let Some(name) = &input.source_name {
-            asked.retain(|it| it.source == *name);
-            sources.retain(|it| it == name);
-        }
+        asked.retain(|it| sources.contains(&it.source));
         let lines: Vec<String> = asked
             .iter()
             .map(|it| format!("- {}", asked_line(it)))

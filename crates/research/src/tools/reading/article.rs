@@ -176,7 +176,7 @@ impl Reading<'_> {
                 "{}\n\n{DATA_NOT_ORDERS}\n{}{}",
                 line(self.kept),
                 stretch.fenced(self.kept, what),
-                stretch.more()
+                stretch.more("pages")
             ),
             place: stretch.place,
             cut: stretch.cut,

@@ -93,7 +93,7 @@ impl Tool for ReadFullArticle {
                     "{}\n\n{DATA_NOT_ORDERS}\n{}{}\n\n---\n{}",
                     line(&kept),
                     shown.fenced(&kept, "whole"),
-                    shown.more(),
+                    shown.more("read_article and pages"),
                     slots.said()
                 ),
                 article_id: kept.id.clone(),

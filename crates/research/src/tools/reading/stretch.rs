@@ -44,11 +44,11 @@ impl Stretch {
         fenced(&attributes, &self.text)
     }
 
-    /// That there is more, and how to have it.
-    pub(super) fn more(&self) -> String {
+    /// That there is more, and with what to have it: `pages`, be it of another tool.
+    pub(super) fn more(&self, with: &str) -> String {
         match self.place.filter(|_| self.cut) {
             Some(place) => format!(
-                "\n\n[Cut off on page {}. Read on with pages {:?} or a greater max_length.]",
+                "\n\n[Cut off on page {}. Read on with {with} {:?} or a greater max_length.]",
                 place.end_page,
                 format!("{}-", place.end_page)
             ),

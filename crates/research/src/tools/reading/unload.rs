@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::shown::{about, plain, told},
-    slots::Slots,
+    slots::{Slot, Slots},
 };
 use crate::collect::{Library, title_key};
 
@@ -50,20 +50,23 @@ impl Tool for UnloadArticle {
         // Several of one title are no error here: the one that is loaded is meant.
         let known = Library(call.store()).look_up(name).await.ok().flatten();
         let id = known.map_or_else(|| name.trim().to_owned(), |it| it.kept.id);
-        let all = &slots.articles;
-        let exact = all
-            .iter()
-            .position(|it| it.article_id == id || title_key(&it.title) == key);
-        let partly = || {
-            let holds = |title: &str| !key.is_empty() && title_key(title).contains(&key);
-            all.iter().position(|it| holds(&it.title))
-        };
-        let Some(at) = exact.or_else(partly) else {
-            return Err(told(
-                "NotLoaded",
-                format!("{:?} is in no slot", cut_to_chars(name, 200)),
-                slots.said(),
-            ));
+        let shown = cut_to_chars(name, 200);
+        let at = match meant(&slots.articles, &id, &key).as_slice() {
+            [at] => *at,
+            [] => {
+                let message = format!("{shown:?} is in no slot");
+                return Err(told("NotLoaded", message, slots.said()));
+            }
+            several => {
+                let several = several.iter().filter_map(|at| slots.articles.get(*at));
+                let named = several.map(|it| format!("{} ({})", plain(&it.title), it.article_id));
+                let named: Vec<String> = named.collect();
+                return Err(told(
+                    "Ambiguous",
+                    format!("{shown:?} fits {} loaded articles", named.len()),
+                    format!("Name one by its id: {}.", named.join("; ")),
+                ));
+            }
         };
         let slot = slots.articles.remove(at);
         Ok(Outcome {
@@ -76,4 +79,19 @@ impl Tool for UnloadArticle {
             session: None,
         })
     }
+}
+
+/// The slots that are meant: the one with the id, else those of the title, else those whose titles
+/// hold it.
+fn meant(slots: &[Slot], id: &str, key: &str) -> Vec<usize> {
+    let those = |is: &dyn Fn(&Slot) -> bool| {
+        let all = slots.iter().enumerate().filter(|(_, it)| is(it));
+        all.map(|(at, _)| at).collect::<Vec<usize>>()
+    };
+    let of_id = |it: &Slot| it.article_id == id;
+    let titled = |it: &Slot| title_key(&it.title) == key;
+    let holds = |it: &Slot| !key.is_empty() && title_key(&it.title).contains(key);
+    let ways: [&dyn Fn(&Slot) -> bool; 3] = [&of_id, &titled, &holds];
+    let mut found = ways.into_iter().map(those);
+    found.find(|it| !it.is_empty()).unwrap_or_default()
 }

@@ -26,7 +26,7 @@ pub(crate) struct Input {
     /// What its articles are about
     #[schemars(length(min = 1, max = 2000))]
     topic_filter: String,
-    #[schemars(length(max = 12))]
+    #[schemars(length(max = 12), extend("x-separated" = "words"))]
     document_types: Option<Vec<String>>,
     #[serde(default = "usual")]
     #[schemars(range(min = 10, max = 10_000))]

@@ -1,20 +1,25 @@
-//! `delete_knowledge_collection`: a set is forgotten, with or without what is in it.
+//! `delete_knowledge_collection`: a set is forgotten, with or without what was uploaded into it.
+
+use std::fmt::Write as _;
 
 use deliberate_core::Change;
 use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::shown::{about, count, plain};
+use super::super::shown::{about, count, line, only_read, plain};
 use crate::collect::{
-    ARTICLE, Library,
+    ARTICLE, Category, Kept, Library,
     groups::{self, KnowledgeCollection, Named as _},
 };
 
 /// How many articles are let go before what was done is kept.
 const AT_ONCE: u32 = 200;
+
+/// How many of what would go are named.
+const MOST_NAMED: usize = 50;
 
 /// `delete_knowledge_collection`.
 pub(crate) struct DeleteKnowledgeCollection;
@@ -24,16 +29,26 @@ pub(crate) struct DeleteKnowledgeCollection;
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 100))]
     collection_name: String,
-    /// Also delete articles that are in no other
+    /// Also delete what was uploaded and is in no other; papers stay
     #[serde(default)]
     delete_documents: bool,
+    /// Without it `delete_documents` only says what would go
+    #[serde(default)]
+    confirm_deletion: bool,
+    /// How many documents are deleted so far.
+    #[serde(default, rename = "_leg")]
+    #[schemars(skip)]
+    leg: Option<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     collection_name: String,
-    deleted_documents: bool,
+    /// Whether the collection is deleted
+    deleted: bool,
+    /// How many documents are deleted, or would be
+    documents: u64,
     #[serde(skip)]
     #[schemars(skip)]
     next: Option<Value>,
@@ -47,7 +62,8 @@ impl Tool for DeleteKnowledgeCollection {
         about(
             "delete_knowledge_collection",
             "Delete a knowledge collection",
-            "Forget a collection; its articles stay unless delete_documents is true.",
+            "Forget a collection; its articles stay. With delete_documents and confirm_deletion \
+             what was uploaded into it goes for good.",
             Annotations {
                 destructive: true,
                 ..Annotations::MARKS
@@ -62,6 +78,9 @@ impl Tool for DeleteKnowledgeCollection {
     async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
         let collection: KnowledgeCollection =
             groups::find(call.store(), &input.collection_name).await?;
+        if input.delete_documents && !input.confirm_deletion {
+            return Ok(only_read(would_go(call, collection).await?));
+        }
         let library = Library(call.store());
         let filter = ItemFilter::with(ARTICLE, "collection", &collection.name);
         let left = call.store().count_items(&filter).await?;
@@ -69,37 +88,90 @@ impl Tool for DeleteKnowledgeCollection {
         // What can't be read can't be let go either: nobody should wait for it.
         let more = left > found.len() as u64 && !found.is_empty();
         call.progress(0.0, None, &format!("{} left", count(left, "article")));
+        let mut documents = input.leg.unwrap_or_default();
         let mut changes: Vec<Change> = Vec::new();
         for mut version in found {
-            version.kept.collections.retain(|it| *it != collection.name);
-            if input.delete_documents && version.kept.collections.is_empty() {
+            if input.delete_documents && goes_with(&version.kept, &collection.name) {
+                documents += 1;
                 changes.extend(library.removal(&version, call.now()).await?);
             } else {
+                version.kept.collections.retain(|it| *it != collection.name);
                 changes.push(version.put(call.now()));
             }
         }
         if !more {
             changes.push(collection.removal(call.now()));
         }
-        let what = if input.delete_documents {
-            "with the articles that were in no other"
-        } else {
-            "its articles stay"
+        let what = match documents {
+            0 => "its articles stay".to_owned(),
+            many => format!("with {}; all else stays", count(many, "uploaded document")),
         };
+        let next = json!({
+            "collection_name": collection.name,
+            "delete_documents": input.delete_documents,
+            "confirm_deletion": input.confirm_deletion,
+            LEG: documents,
+        });
         Ok(Outcome {
             changes,
             output: Output {
                 said: format!("**{}** is deleted, {what}.", plain(&collection.name)),
-                next: more.then(|| {
-                    json!({
-                        "collection_name": collection.name,
-                        "delete_documents": input.delete_documents,
-                    })
-                }),
+                next: more.then_some(next),
                 collection_name: collection.name,
-                deleted_documents: input.delete_documents,
+                deleted: true,
+                documents,
             },
             session: None,
         })
     }
+}
+
+/// Whether an article goes with its collection: it was uploaded, and is in no other. A paper is
+/// there for more than one collection.
+fn goes_with(kept: &Kept, collection: &str) -> bool {
+    let in_others = kept.collections.iter().any(|it| it != collection);
+    kept.category == Category::External && !in_others
+}
+
+/// What would be deleted for good. Nothing is.
+async fn would_go(call: &Call, collection: KnowledgeCollection) -> Result<Output, ToolError> {
+    let filter = ItemFilter::with(ARTICLE, "collection", &collection.name);
+    let mut page = Page::first(AT_ONCE);
+    let (mut documents, mut stay) = (0, 0);
+    let mut named = String::new();
+    loop {
+        let some = Library(call.store()).list(&filter, page).await?;
+        if some.is_empty() {
+            break;
+        }
+        for it in some {
+            if !goes_with(&it.kept, &collection.name) {
+                stay += 1;
+                continue;
+            }
+            documents += 1;
+            if documents <= MOST_NAMED as u64 {
+                let _ = write!(named, "\n- {}", line(&it.kept));
+            }
+        }
+        page.offset = page.offset.saturating_add(AT_ONCE);
+    }
+    let mut said = format!(
+        "Nothing was deleted. **{}** would go, with {} for good, and {} would stay. Call again \
+         with confirm_deletion true to do it; files stay where they are.\n{named}",
+        plain(&collection.name),
+        count(documents, "uploaded document"),
+        count(stay, "other article"),
+    );
+    let more = documents.saturating_sub(MOST_NAMED as u64);
+    if more > 0 {
+        let _ = write!(said, "\n- and {more} more");
+    }
+    Ok(Output {
+        said,
+        collection_name: collection.name,
+        deleted: false,
+        documents,
+        next: None,
+    })
 }

@@ -1,4 +1,7 @@
-//! `move_paper_to_project`: an article is put into a collection. Nothing is moved on the disk.
+//! `move_paper_to_project`: an article goes from the collections it is in into another. Nothing is
+//! moved on the disk.
+
+use std::fmt::Write as _;
 
 use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
 use schemars::JsonSchema;
@@ -6,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::shown::{ShownArticle, about, line, plain};
 use crate::collect::{
-    Library,
+    Kept, Library,
     groups::{self, KnowledgeCollection, Named as _, checked_name},
 };
 
@@ -21,12 +24,17 @@ pub(crate) struct Input {
     /// A collection; made if it is not there
     #[schemars(length(min = 1, max = 100))]
     project_name: String,
+    /// Leave it in the collections it is in, too
+    #[serde(default)]
+    keep_others: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     project_name: String,
+    /// The collections it was taken out of
+    taken_from: Vec<String>,
     article: ShownArticle,
 }
 
@@ -37,8 +45,9 @@ impl Tool for MovePaperToProject {
     fn about(&self) -> About {
         about(
             "move_paper_to_project",
-            "Put a paper into a project",
-            "Put an article into a project's collection; files stay where they are.",
+            "Move a paper to a project",
+            "Move an article from the collections it is in to a project's; files stay where they \
+             are.",
             Annotations::MARKS,
         )
     }
@@ -57,18 +66,36 @@ impl Tool for MovePaperToProject {
             changes.push(made.put(0, call.now()));
         }
         let name = known.map_or(name, |it| it.name);
-        if !version.kept.collections.contains(&name) {
-            version.kept.collections.push(name.clone());
+        let before = version.kept.collections.clone();
+        let collections = &mut version.kept.collections;
+        collections.retain(|it| input.keep_others || *it == name);
+        if !collections.contains(&name) {
+            collections.push(name.clone());
+        }
+        if *collections != before {
             changes.push(version.put(call.now()));
         }
+        let mut taken_from = before;
+        taken_from.retain(|it| !version.kept.collections.contains(it));
         Ok(Outcome {
             changes,
             output: Output {
-                said: format!("In **{}**: {}", plain(&name), line(&version.kept)),
+                said: said(&name, &taken_from, &version.kept),
                 project_name: name,
+                taken_from,
                 article: ShownArticle::of(&version.kept),
             },
             session: None,
         })
     }
+}
+
+fn said(name: &str, taken_from: &[String], kept: &Kept) -> String {
+    let mut said = format!("In **{}**", plain(name));
+    if !taken_from.is_empty() {
+        let from: Vec<String> = taken_from.iter().map(|it| plain(it)).collect();
+        let _ = write!(said, ", no longer in {}", from.join(", "));
+    }
+    let _ = write!(said, ": {}", line(kept));
+    said
 }

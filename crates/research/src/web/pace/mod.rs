@@ -67,7 +67,7 @@ impl Pacer {
             let slot = taking.await?;
             sleep(slot.wait).await;
             // While this one waited, another may have been told to slow down.
-            if slot.wait.is_zero() || !self.is_cooling(pace).await {
+            if slot.wait.is_zero() || self.cooling(&pace.name).await.is_zero() {
                 return Ok(Turn {
                     waited: began.elapsed(),
                     in_trouble: slot.in_trouble,
@@ -110,11 +110,10 @@ impl Pacer {
             .await;
     }
 
-    async fn is_cooling(&self, pace: &Pace) -> bool {
+    /// How long a source is still left alone; zero if it is not.
+    pub(super) async fn cooling(&self, name: &str) -> Duration {
         let now = self.now();
-        self.keep
-            .change(&pace.name, now, move |it| it.is_cooling(now))
-            .await
+        self.keep.change(name, now, move |it| it.cooling(now)).await
     }
 
     fn now(&self) -> i64 {

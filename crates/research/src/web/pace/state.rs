@@ -56,10 +56,10 @@ impl State {
         })
     }
 
-    /// Whether nothing may be asked now.
-    pub(super) fn is_cooling(&mut self, now: i64) -> bool {
+    /// How long nothing may be asked from now on; zero if something may.
+    pub(super) fn cooling(&mut self, now: i64) -> Duration {
         self.mend(now);
-        self.cool_until > now
+        micros_between(now, self.cool_until)
     }
 
     /// The source said "slower". Gives the wait.

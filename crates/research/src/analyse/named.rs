@@ -1,0 +1,229 @@
+//! Who wrote a work and when, as a text names it: `(Smith et al., 2019)`, `Smith and Jones (2019a)`.
+
+use deliberate_core::{Article, Author};
+use deliberate_extract::Reference;
+
+use crate::collect::author_key;
+
+/// Who wrote an entry of a bibliography, and when.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    /// The last word of the first author's family name, in lower case.
+    family: String,
+    /// The last word of the second's, in the form that is compared.
+    second: Option<String>,
+    /// Whether there is more than one.
+    several: bool,
+    /// With the letter it has in the entry.
+    year: String,
+}
+
+/// How a text names authors.
+enum Naming {
+    /// `Smith (2019)`.
+    Alone,
+    /// `Smith and Jones (2019)`: the names behind the first, in the form that is compared.
+    With(String),
+    /// `Smith et al. (2019)`.
+    Several,
+    /// The year is of another part of the sentence.
+    Unclear,
+}
+
+/// How those are called that are not named.
+const OTHERS: &[&str] = &[
+    "associates",
+    "co-",
+    "collaborators",
+    "colleagues",
+    "coworkers",
+    "her ",
+    "his ",
+    "others",
+    "team",
+    "their ",
+];
+
+/// More words are no name.
+const NAME_WORDS: usize = 4;
+
+impl Named {
+    /// What an entry is named by. `known` is the work, if more is known of it than the entry says.
+    pub(super) fn of(entry: &Reference, known: Option<&Article>) -> Option<Self> {
+        let last = |it: &str| it.split_whitespace().next_back().map(str::to_lowercase);
+        let listed: Vec<String> = entry.authors.iter().map(|it| family(it)).collect();
+        let authors = known.map_or(&[][..], |it| it.authors.as_slice());
+        let at = |number: usize| {
+            let known = authors.get(number).map(|it| it.family.as_str());
+            known.or(listed.get(number).map(String::as_str))
+        };
+        let year = entry.year.map(|it| it.to_string());
+        let year = year.or_else(|| Some(known?.year()?.to_string()))?;
+        Some(Self {
+            family: last(at(0)?)?,
+            second: at(1).and_then(|it| last(&author_key(it))),
+            several: at(1).is_some() || entry.text.contains("et al"),
+            year: with_letter(&entry.text, year),
+        })
+    }
+
+    /// Whether a text that names one of the two may mean the other.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.family == other.family && self.year == other.year
+    }
+
+    /// How a text would name it, for people.
+    pub(super) fn form(&self) -> String {
+        format!("“{} … {}”", self.family, self.year)
+    }
+
+    /// Whether a sentence names it: the name, not far behind it the year, and nothing that says that
+    /// one of those is meant that are like it.
+    pub(super) fn is_in(&self, sentence: &str, like: &[Self]) -> bool {
+        const NEAR: usize = 60;
+        let sentence = sentence.to_lowercase();
+        sentence.match_indices(&self.family).any(|(at, found)| {
+            let before = sentence.get(..at).and_then(|it| it.chars().next_back());
+            let behind = sentence.get(at + found.len()..).unwrap_or("");
+            let behind: String = behind.chars().take(NEAR).collect();
+            let within = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+            if within(before) || within(behind.chars().next()) {
+                return false;
+            }
+            let between = behind.split_once(&self.year).map(|(it, _)| it);
+            between.is_some_and(|it| self.fits(&Naming::of(it), like))
+        })
+    }
+
+    fn fits(&self, naming: &Naming, like: &[Self]) -> bool {
+        match naming {
+            Naming::Unclear => true,
+            Naming::Alone => !self.several || like.iter().all(|it| it.several),
+            Naming::Several => self.several || !like.iter().any(|it| it.several),
+            Naming::With(others) if self.second.is_some() => self.is_with(others),
+            Naming::With(others) => !like.iter().any(|it| it.is_with(others)),
+        }
+    }
+
+    /// Whether the second author is among the names behind the first.
+    fn is_with(&self, others: &str) -> bool {
+        let mut names = others.split(' ').take(NAME_WORDS);
+        let second = self.second.as_deref();
+        second.is_some_and(|second| names.any(|it| it == second))
+    }
+}
+
+impl Naming {
+    /// By what stands between a name and the year, in lower case.
+    fn of(between: &str) -> Self {
+        let rest = between.trim_start_matches("'s").trim_start_matches("’s");
+        let rest = rest.trim_start();
+        let listed = rest.trim_start_matches([',', ' ']);
+        if listed.starts_with("et al") {
+            return Self::Several;
+        }
+        let joined = ["and ", "& "].iter().find_map(|it| listed.strip_prefix(it));
+        let joined = joined.or_else(|| {
+            let more = listed.contains('&') || listed.contains(" and ");
+            Some(listed).filter(|_| more && rest.starts_with(','))
+        });
+        let Some(others) = joined else {
+            return Self::Alone;
+        };
+        if OTHERS.iter().any(|it| others.starts_with(it)) {
+            return Self::Several;
+        }
+        let first = others.split([',', '&', '(', ';']).next().unwrap_or(others);
+        if first.split_whitespace().count() > NAME_WORDS {
+            return Self::Unclear;
+        }
+        Self::With(author_key(others))
+    }
+}
+
+/// The family name of an author of an entry: `Smith, J.`, `J. Smith` and `Smith J`.
+fn family(name: &str) -> String {
+    let is_initials = |it: &str| it.len() <= 3 && it.chars().all(char::is_uppercase);
+    match name.rsplit_once(' ') {
+        Some((family, last)) if is_initials(last) && !family.contains(['.', ',']) => {
+            family.to_owned()
+        }
+        _ => Author::parse(name).family,
+    }
+}
+
+/// The year with the letter it has in the entry: `2019a`, which is not `2019b`.
+fn with_letter(entry: &str, year: String) -> String {
+    let letter = entry.match_indices(&year).find_map(|(at, found)| {
+        let mut after = entry.get(at + found.len()..)?.chars();
+        let letter = after.next().filter(|it| ('a'..='h').contains(it))?;
+        after
+            .next()
+            .is_none_or(|it| !it.is_alphanumeric())
+            .then_some(letter)
+    });
+    match letter {
+        Some(letter) => format!("{year}{letter}"),
+        None => year,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(authors: &[&str], text: &str) -> Reference {
+        Reference {
+            authors: authors.iter().map(|&it| it.to_owned()).collect(),
+            year: Some(2019),
+            text: text.to_owned(),
+            ..Reference::default()
+        }
+    }
+
+    fn named(authors: &[&str]) -> Named {
+        Named::of(&entry(authors, ""), None).expect("it has a name and a year")
+    }
+
+    #[test]
+    fn the_year_is_not_far_behind_the_name() {
+        let smith = named(&["Smith, J."]);
+        for sentence in ["(Smith, 2019)", "Smith (2019b)", "SMITH’s (2019) model"] {
+            assert!(smith.is_in(sentence, &[]), "{sentence}");
+        }
+        for sentence in [
+            "Smithson (2019)",
+            "Smith found it. In the whole long year that followed nobody could repeat it in 2019",
+        ] {
+            assert!(!smith.is_in(sentence, &[]), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn years_of_one_author_are_told_apart() {
+        let lettered = entry(&["Smith, J."], "Smith, J. 2019a. On bees.");
+        let lettered = Named::of(&lettered, None).expect("it has a name and a year");
+        assert!(lettered.is_in("by Smith (2019a)", &[]));
+        assert!(!lettered.is_in("by Smith (2019b)", &[]));
+    }
+
+    #[test]
+    fn works_of_one_author_alone_and_with_others_are_told_apart() {
+        let alone = [named(&["Smith J"])];
+        let both = [named(&["Smith J", "Jones K"])];
+        for (sentence, is_both) in [
+            ("(Smith, 2019)", false),
+            ("Smith’s (2019) model", false),
+            ("(Smith & Jones, 2019)", true),
+            ("Smith and Jones (2019)", true),
+            ("(Smith et al., 2019)", true),
+            ("(Smith, Jones, and Roe, 2019)", true),
+        ] {
+            assert_eq!(both[0].is_in(sentence, &alone), is_both, "{sentence}");
+            assert_eq!(alone[0].is_in(sentence, &both), !is_both, "{sentence}");
+        }
+        assert!(both[0].is_in("(Smith, 2019)", &[]), "there is no other");
+        assert!(!both[0].is_in("Smith and Roe (2019)", &[]));
+        assert!(both[0].is_in("Smith and colleagues (2019)", &[]));
+    }
+}

@@ -1,0 +1,324 @@
+//! The entries of a numbered bibliography as a text points at them: `[12]`, `[3, 10–14, p. 5]`, and
+//! in a text without such brackets `(12)` and raised `¹²`.
+
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
+
+use deliberate_extract::Reference;
+use regex::Regex;
+
+/// How a text points at the entries of its bibliography, where that is numbered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Numbers {
+    known: BTreeSet<u32>,
+    /// Whether it has square brackets: round ones and raised figures are something else then.
+    bracketed: bool,
+}
+
+static SQUARE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[([^\[\]]{1,200})\]").ok());
+static ROUND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\(([^()]{1,100})\)").ok());
+
+/// Figures that are raised, in all the ways in which texts keep that: `fact.¹`, `fact^1`,
+/// `fact<sup>1</sup>`, and `fact.1`, where it got lost.
+static RAISED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let before = r#"(\p{L}{3,}|[.,;:!?”’"])"#;
+    let forms = [
+        format!("{before}([⁰¹²³⁴-⁹]+(?:[,˒⁻–—-][⁰¹²³⁴-⁹]+)*)"),
+        format!(r"{before}(?:\^\{{?|<sup>)\s*(\d{{1,3}}(?:\s*[,–—-]\s*\d{{1,3}})*)"),
+        r#"(\p{L}{3,}|\bal)[.,;][”"]?(\d{1,3}(?:[,–—-]\d{1,3})*)(?:\s|$)"#.to_owned(),
+    ];
+    forms.iter().filter_map(|it| Regex::new(it).ok()).collect()
+});
+
+/// What may stand in a bracket before its numbers, the longest first.
+const LEADS: &[&str] = &[
+    "reviewed in",
+    "references",
+    "reference",
+    "see also",
+    "refs.",
+    "refs",
+    "ref.",
+    "ref",
+    "e.g.",
+    "see",
+    "cf.",
+];
+
+/// What is numbered besides, and what is raised to a power.
+const OTHERS: &[&str] = &[
+    "app",
+    "appendix",
+    "art",
+    "case",
+    "cases",
+    "chap",
+    "class",
+    "condition",
+    "conditions",
+    "cos",
+    "eq",
+    "eqn",
+    "eqs",
+    "equation",
+    "equations",
+    "exp",
+    "expression",
+    "fig",
+    "figs",
+    "figure",
+    "figures",
+    "formula",
+    "item",
+    "lemma",
+    "line",
+    "lines",
+    "log",
+    "model",
+    "models",
+    "mol",
+    "part",
+    "phase",
+    "rad",
+    "sec",
+    "section",
+    "sections",
+    "sin",
+    "stage",
+    "step",
+    "steps",
+    "tab",
+    "table",
+    "tables",
+    "tan",
+    "theorem",
+    "type",
+    "vol",
+];
+
+/// The number of an entry, by its label.
+pub(super) fn number_of(entry: &Reference) -> Option<u32> {
+    let label = entry.label.as_deref()?.trim();
+    label.trim_matches(['[', ']', '(', ')', '.']).parse().ok()
+}
+
+impl Numbers {
+    /// Those of a bibliography, as the sentences of its text have them.
+    pub(super) fn of<'a>(entries: &[Reference], body: impl Iterator<Item = &'a str>) -> Self {
+        let known: BTreeSet<u32> = entries.iter().filter_map(number_of).collect();
+        let mut found = Self {
+            known,
+            bracketed: false,
+        };
+        let mut groups = body.flat_map(|it| inside(SQUARE.as_ref(), it));
+        found.bracketed = groups.any(|group| {
+            let all = ranges(&group);
+            !all.is_empty() && found.are_known(&all)
+        });
+        found
+    }
+
+    /// How an entry would be pointed at, for people.
+    pub(super) fn forms(&self, number: u32) -> Vec<String> {
+        let mut forms = vec![format!("“[{number}]”")];
+        if !self.bracketed {
+            forms.push(format!("“({number})”"));
+            forms.push(format!("a raised “{number}”"));
+        }
+        forms
+    }
+
+    /// Whether a sentence points at an entry.
+    pub(super) fn point_at(&self, sentence: &str, wanted: u32) -> bool {
+        let has = |all: &[RangeInclusive<u32>]| all.iter().any(|it| it.contains(&wanted));
+        // `[1]–[3]` is `[1–3]`.
+        let sentence = ["–", "—", "-"]
+            .iter()
+            .fold(sentence.to_owned(), |text, dash| {
+                text.replace(&format!("]{dash}["), dash)
+            });
+        let mut square = inside(SQUARE.as_ref(), &sentence).into_iter();
+        if square.any(|it| has(&ranges(&it))) {
+            return true;
+        }
+        let mut others = self.in_round(&sentence).chain(self.raised(&sentence));
+        !self.bracketed && others.any(|it| has(&it))
+    }
+
+    fn are_known(&self, all: &[RangeInclusive<u32>]) -> bool {
+        let known = |it: &u32| self.known.contains(it);
+        all.iter().all(|it| known(it.start()) && known(it.end()))
+    }
+
+    /// What stands in round brackets and is numbers of entries, not of a list or of an equation.
+    fn in_round(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
+        let found = ROUND.as_ref().into_iter();
+        let found = found.flat_map(move |form| form.captures_iter(sentence));
+        found.filter_map(move |found| {
+            let all = ranges(found.get(1)?.as_str());
+            let whole = found.get(0)?;
+            let before = sentence.get(..whole.start())?.trim_end();
+            let after = sentence.get(whole.end()..)?;
+            let counts = is_counting(before, after, sentence);
+            (self.are_known(&all) && !counts).then_some(all)
+        })
+    }
+
+    fn raised(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
+        let found = RAISED.iter();
+        let found = found.flat_map(move |form| form.captures_iter(sentence));
+        found.filter_map(move |found| {
+            let before = found.get(1)?.as_str().to_lowercase();
+            let all = ranges(&lowered(found.get(2)?.as_str()));
+            let other = OTHERS.contains(&before.as_str());
+            (self.are_known(&all) && !other).then_some(all)
+        })
+    }
+}
+
+/// What stands in the brackets of a text.
+fn inside(form: Option<&Regex>, text: &str) -> Vec<String> {
+    let found = form.into_iter().flat_map(|it| it.captures_iter(text));
+    found
+        .filter_map(|it| Some(it.get(1)?.as_str().to_owned()))
+        .collect()
+}
+
+/// Whether a number in round brackets is one of a list in the sentence (`(1) this and (2) that`) or
+/// of something that is no work.
+fn is_counting(before: &str, after: &str, sentence: &str) -> bool {
+    let mut words = before.rsplit(|it: char| !it.is_alphanumeric() && it != '.');
+    let word = words.next().unwrap_or_default().to_lowercase();
+    let other = OTHERS.contains(&word.trim_end_matches('.'));
+    let heads = |text: &str| {
+        let rest = text.trim_start();
+        rest.len() < text.len() && rest.starts_with(char::is_alphabetic)
+    };
+    let counted = |number: &str| {
+        let mut places = sentence.match_indices(number);
+        places.any(|(at, it)| sentence.get(at + it.len()..).is_some_and(heads))
+    };
+    let opens = before.is_empty() || before.ends_with([':', ';', ',']);
+    other || (heads(after) && (opens || (counted("(1)") && counted("(2)"))))
+}
+
+/// Figures on the line that were raised.
+fn lowered(figures: &str) -> String {
+    const FIGURES: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let lower = |it: char| match FIGURES
+        .iter()
+        .zip('0'..='9')
+        .find(|(raised, _)| **raised == it)
+    {
+        Some((_, figure)) => figure,
+        None if it == '⁻' => '-',
+        None if it == '˒' => ',',
+        None => it,
+    };
+    figures.chars().map(lower).collect()
+}
+
+/// The numbers of a bracket, up to a note in it: `3, 10–14, p. 5`. Behind a semicolon it goes on.
+fn ranges(inside: &str) -> Vec<RangeInclusive<u32>> {
+    let lower = inside.trim().to_lowercase();
+    let lead = LEADS.iter().find_map(|it| lower.strip_prefix(it));
+    let numbers = lead.unwrap_or(&lower).trim_start_matches([',', ' ']);
+    let groups = numbers.split(';');
+    groups
+        .flat_map(|group| group.split(',').map_while(range))
+        .collect()
+}
+
+/// `12`, or `10–14`.
+fn range(part: &str) -> Option<RangeInclusive<u32>> {
+    let mut ends = part.split(['–', '—', '-']).map(|it| {
+        let figures = it.trim();
+        figures.parse::<u32>().ok().filter(|_| figures.len() <= 4)
+    });
+    match (ends.next(), ends.next(), ends.next()) {
+        (Some(Some(one)), None, _) => Some(one..=one),
+        (Some(Some(from)), Some(Some(to)), None) => Some(from..=to),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries() -> Vec<Reference> {
+        let entry = |number: u32| Reference {
+            label: Some(number.to_string()),
+            ..Reference::default()
+        };
+        (1..=14).map(entry).collect()
+    }
+
+    fn point(body: &str, sentence: &str, wanted: u32) -> bool {
+        Numbers::of(&entries(), [body].into_iter()).point_at(sentence, wanted)
+    }
+
+    #[test]
+    fn square_brackets_have_numbers_ranges_and_notes() {
+        for sentence in [
+            "As in [12].",
+            "As in [ 12 ].",
+            "see [3, 12]",
+            "[10–14] say so",
+            "[10-12]",
+            "[10]–[14]",
+            "see [3, 12, p. 44]",
+            "see [12, Theorem 3]",
+            "[see 12, pp. 3–9; 13]",
+        ] {
+            assert!(point(sentence, sentence, 12), "{sentence}");
+        }
+        for sentence in [
+            "[112]",
+            "[1, 2]",
+            "[13-20]",
+            "12 mice",
+            "[3, p. 12]",
+            "[Smith, 12]",
+        ] {
+            assert!(!point("[1]", sentence, 12), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn round_brackets_and_raised_figures_count_where_there_are_no_square_ones() {
+        for sentence in [
+            "Others found the same (1).",
+            "Moisture matters most (1,2).",
+            "It is known (refs. 1–3) since long.",
+            "Peat burns below 118 percent.¹",
+            "Peat burns¹,² and smoulders.",
+            "Peat burns¹⁻³ and smoulders.",
+            "Peat burns.1,2 ",
+            "As Smith et al.1 found",
+            "Peat burns^1 and smoulders.",
+            "Peat burns.<sup>1</sup>",
+        ] {
+            assert!(point(sentence, sentence, 1), "{sentence}");
+            assert!(!point("It burns [3].", sentence, 1), "{sentence}");
+            assert!(!point(sentence, sentence, 14), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_else_is_numbered_is_no_citation() {
+        for sentence in [
+            "By equation (2) it grows.",
+            "As in Fig. (2), it grows.",
+            "We measured (1) height and (2) weight.",
+            "(2) It grows.",
+            "An area of 20 cm² and 3 m².",
+            "It follows that sin² x is small.",
+            "About 10² of them.",
+            "Fig.2 shows it.",
+            "In (2019) it grew.",
+            "In (2, 99) it grew.",
+        ] {
+            assert!(!point("", sentence, 2), "{sentence}");
+        }
+    }
+}

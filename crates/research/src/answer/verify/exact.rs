@@ -1,0 +1,94 @@
+//! What a text that is the same letter by letter may still differ in: signs that are passed over
+//! where words are compared, but tell numbers and units apart.
+
+use super::{
+    letters::{is_group, superscript},
+    units::{self, Unit},
+};
+
+/// Whether two texts that have the same words have the same numbers and units.
+pub(super) fn same_figures(one: &str, other: &str) -> bool {
+    figures(one) == figures(other)
+}
+
+/// The numbers of a text as they are written, but for what groups their digits.
+fn figures(text: &str) -> Vec<(String, Option<Unit>)> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(letter) = chars.get(at) {
+        if letter.is_ascii_digit() {
+            let (figure, end) = figure(&chars, at);
+            found.push((figure, unit(&chars, end)));
+            at = end;
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+fn figure(chars: &[char], from: usize) -> (String, usize) {
+    let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
+    let mut figure = String::new();
+    let mut raised = false;
+    let mut at = from;
+    while let Some(&letter) = chars.get(at) {
+        if letter.is_ascii_digit() {
+            figure.push(letter);
+        } else if let Some(power) = superscript(letter) {
+            if !raised {
+                figure.push('^');
+            }
+            raised = true;
+            figure.push(power);
+        } else if is_group(letter)
+            && digit(at + 1)
+            && digit(at + 2)
+            && digit(at + 3)
+            && !digit(at + 4)
+        {
+            // It groups thousands.
+        } else if matches!(letter, '.' | ',' | ':' | '/') && digit(at + 1) {
+            figure.push(letter);
+        } else {
+            break;
+        }
+        at += 1;
+    }
+    (figure, at)
+}
+
+/// The unit behind a number, if it is one.
+fn unit(chars: &[char], from: usize) -> Option<Unit> {
+    let rest = chars.iter().skip(from);
+    let rest = rest.skip_while(|it| it.is_whitespace());
+    let word: String = rest.take_while(|it| it.is_alphabetic()).collect();
+    units::of(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_look_alike_are_told_apart() {
+        for (one, other) in [
+            ("It draws 0.8 mW.", "It draws 0.8 MW."),
+            ("At 350 MPa it broke.", "At 350 mPa it broke."),
+            ("A file of 5 MB.", "A file of 5 Mb."),
+            ("We counted 10⁴ cells.", "We counted 104 cells."),
+            ("Um 3,2 Prozent.", "Um 32 Prozent."),
+            ("Diluted 1:100.", "Diluted 1 100."),
+        ] {
+            assert!(!same_figures(one, other), "{one}");
+        }
+        for (one, other) in [
+            ("1,200 m and 5%", "1200 m and 5 %"),
+            ("In 12\nmonths", "in 12 Months"),
+            ("No number", "no number at all"),
+        ] {
+            assert!(same_figures(one, other), "{one}");
+        }
+    }
+}

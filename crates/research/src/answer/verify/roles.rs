@@ -1,0 +1,67 @@
+//! What the words before a number make of it: how far something went or where it got to, how far
+//! values are spread, what others are a part of.
+
+use super::{
+    lexicon,
+    number::{Number, Role},
+    tokens::Token,
+};
+
+/// How far before `by 5` stands what rose or fell.
+const REACH: usize = 5;
+
+/// Marks the numbers of a text.
+pub(super) fn mark_roles(tokens: &[Token], numbers: &mut [Number]) {
+    let ends: Vec<usize> = numbers.iter().map(|it| it.to).collect();
+    for number in numbers {
+        let before = tokens.get(..number.from).unwrap_or_default();
+        number.role = role(before, &ends);
+        number.all = word(before, 1).is_some_and(|it| matches!(it, "all" | "every"))
+            || (word(before, 2) == Some("all") && word(before, 1) == Some("the"));
+    }
+}
+
+fn word(before: &[Token], back: usize) -> Option<&str> {
+    let at = before.len().checked_sub(back)?;
+    before.get(at).map(|it| it.text.as_str())
+}
+
+fn role(before: &[Token], ends: &[usize]) -> Role {
+    let mild = |it: &str| {
+        matches!(
+            it,
+            "about"
+                | "approximately"
+                | "around"
+                | "roughly"
+                | "nearly"
+                | "almost"
+                | "some"
+                | "only"
+                | "just"
+                | "~"
+                | "$"
+                | "€"
+                | "£"
+        )
+    };
+    let skipped = before.iter().rev().take_while(|it| mild(&it.text)).count();
+    let before = before.get(..before.len() - skipped).unwrap_or_default();
+    let moves = || {
+        let near = before.iter().rev().skip(1).take(REACH);
+        near.into_iter()
+            .any(|it| lexicon::direction(&it.text).is_some())
+    };
+    match word(before, 1) {
+        Some("±") => Role::Spread,
+        Some("by") if moves() => Role::By,
+        Some("to" | "from") if moves() => Role::Reached,
+        Some("of") if ends.contains(&(before.len() - 1)) => Role::Total,
+        Some("the" | "these" | "those" | "all")
+            if word(before, 2) == Some("of") && ends.contains(&(before.len() - 2)) =>
+        {
+            Role::Total
+        }
+        _ => Role::Plain,
+    }
+}

@@ -1,0 +1,25 @@
+//! Works that a citation may mean, though too little of what it says is so.
+
+use deliberate_citations::same::Difference;
+use deliberate_core::Article;
+
+/// That there is a work of the title, by whom and of which year.
+pub(super) fn may_be_meant(work: &Article, differs: &[Difference]) -> String {
+    let nearly = if differs.iter().any(|it| it.field == "title") {
+        "nearly "
+    } else {
+        ""
+    };
+    let names: Vec<&str> = work.authors.iter().map(|it| it.family.as_str()).collect();
+    let who = match names.as_slice() {
+        [] => "unknown authors".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} & {other}"),
+        [first, ..] => format!("{first} et al."),
+    };
+    let year = work.year().map(|it| format!(", {it}")).unwrap_or_default();
+    format!(
+        "a work of {nearly}that title, {:?}, is by {who}{year}: the citation may mean that one",
+        work.title
+    )
+}

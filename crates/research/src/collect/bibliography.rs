@@ -1,0 +1,196 @@
+//! Where a paper's bibliographies are: what stands in them is neither said by the paper nor cites
+//! anything.
+
+use std::ops::Range;
+
+use deliberate_extract::{Reference, split_references};
+
+use super::{
+    Text,
+    sections::{SectionAt, sections},
+    title_key,
+};
+
+/// Whether a heading, in the form that is compared, may open a bibliography.
+pub(crate) fn is_bibliography(key: &str) -> bool {
+    const LAST: &[&str] = &["references", "bibliography"];
+    const NAMES: &[&str] = &[
+        "literature cited",
+        "cited literature",
+        "works cited",
+        "references cited",
+        "references and notes",
+        "literature",
+        "literatur",
+        "literaturverzeichnis",
+        "bibliographie",
+        "bibliografia",
+        "referencias",
+    ];
+    let words = key.trim_start_matches(|it: char| it.is_numeric() || it == ' ');
+    let last = words.rsplit(' ').next().unwrap_or_default();
+    LAST.contains(&last) || NAMES.contains(&words)
+}
+
+/// The stretches that list works, each with its heading, in bytes of the whole and in order.
+pub(crate) fn bibliographies(text: &Text) -> Vec<Range<usize>> {
+    let whole = text.whole();
+    let sections = sections(text);
+    let names = |it: &SectionAt| is_bibliography(&title_key(&it.title));
+    if !sections.iter().any(names) {
+        return unnamed(text, &whole, &sections).into_iter().collect();
+    }
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, section) in sections.iter().enumerate() {
+        let within = found.last().is_some_and(|it| section.start < it.end);
+        if names(section) && !within {
+            let end = end_of(&whole, &sections, at);
+            found.extend(end.map(|end| section.start..end));
+        }
+    }
+    found
+}
+
+/// Where the bibliography ends whose heading is that one, if works are listed there. Headings below
+/// it may part it; but how deep one is may be a guess, and what is under it an appendix.
+fn end_of(whole: &str, sections: &[SectionAt], at: usize) -> Option<usize> {
+    let first = sections.get(at)?;
+    let mut end = None;
+    for (number, part) in sections.iter().enumerate().skip(at) {
+        if number > at && (part.level <= first.level || part.start >= first.end) {
+            break;
+        }
+        let next = sections.get(number + 1).map_or(whole.len(), |it| it.start);
+        let under = whole.get(part.start..next).unwrap_or_default();
+        let under = under.split_once('\n').map_or("", |(_, rest)| rest);
+        let heads_others = number == at && under.trim().is_empty();
+        let lists = if number == at {
+            lists(under, is_labelled)
+        } else {
+            lists(under, is_full)
+        };
+        if !lists && !heads_others {
+            break;
+        }
+        end = lists.then_some(next).or(end);
+    }
+    end
+}
+
+/// Whether at least half of the entries of a text are such.
+fn lists(text: &str, is_such: impl Fn(&Reference) -> bool) -> bool {
+    let entries = split_references(&text.replace('\u{c}', "\n"), 0);
+    let such = entries.iter().filter(|it| is_such(it)).count();
+    !entries.is_empty() && such * 2 >= entries.len()
+}
+
+/// Whether an entry looks like one under a heading that says so: a manual may have a chapter about
+/// references, and its paragraphs have none of this.
+fn is_labelled(entry: &Reference) -> bool {
+    entry.label.is_some() || is_dated(entry) || (!entry.authors.is_empty() && entry.title.is_some())
+}
+
+/// Whether an entry looks like one wherever it stands.
+fn is_full(entry: &Reference) -> bool {
+    is_dated(entry) && !entry.authors.is_empty()
+}
+
+fn is_dated(entry: &Reference) -> bool {
+    entry.year.is_some() || entry.doi.is_some() || entry.arxiv_id.is_some()
+}
+
+/// The one that was read where no heading names it: from its first entry to the next heading.
+fn unnamed(text: &Text, whole: &str, sections: &[SectionAt]) -> Option<Range<usize>> {
+    let entry = text.outline.references.first()?;
+    let page = usize::try_from(entry.page).ok()?.checked_sub(1)?;
+    let beginning: String = entry.text.chars().take(20).collect();
+    let on_page = text.pages.get(page)?;
+    let before = on_page.get(..on_page.rfind(&beginning)?)?;
+    let line = before.rfind('\n').map_or(0, |it| it + 1);
+    let start = text.page_starts().get(page)? + line;
+    let next = sections.iter().map(|it| it.start).find(|it| *it > start);
+    Some(start..next.unwrap_or(whole.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use deliberate_extract::Heading;
+
+    use super::*;
+    use crate::collect::Outline;
+
+    /// A text of one page with a heading where a line begins with `#`, as deep as it has of them.
+    fn text(page: &str) -> Text {
+        let mut headings = Vec::new();
+        let mut offset = 0;
+        for line in page.lines() {
+            let level = line.chars().take_while(|it| *it == '#').count();
+            if level > 0 {
+                headings.push(Heading {
+                    level: u8::try_from(level).unwrap(),
+                    title: line.to_owned(),
+                    page: 1,
+                    offset,
+                });
+            }
+            offset += u32::try_from(line.chars().count()).unwrap() + 1;
+        }
+        Text {
+            pages: vec![page.to_owned()],
+            outline: Outline {
+                headings,
+                ..Outline::default()
+            },
+            version: 0,
+        }
+    }
+
+    fn found(page: &str) -> Vec<&str> {
+        let ranges = bibliographies(&text(page)).into_iter();
+        ranges.filter_map(|it| page.get(it)).collect()
+    }
+
+    #[test]
+    fn a_bibliography_is_known_by_its_heading() {
+        for heading in [
+            "7 References",
+            "Supplementary references",
+            "Bibliography",
+            "Literature Cited",
+            "8. Literature",
+            "Références",
+        ] {
+            assert!(is_bibliography(&title_key(heading)), "{heading}");
+        }
+        for heading in [
+            "Literature review",
+            "Cross-referencing",
+            "Works",
+            "User preferences",
+        ] {
+            assert!(!is_bibliography(&title_key(heading)), "{heading}");
+        }
+    }
+
+    #[test]
+    fn it_goes_from_its_heading_to_what_is_no_part_of_it() {
+        let listed = "# References\n\n[1] A. Doe. On bees. Bogs, 2001.\n\n\
+                      [2] B. Roe. On é. Bogs, 2002.\n\n";
+        let page = format!("# Results\n\nIt grew.\n\n{listed}# Appendix\n\nMore of it.");
+        assert_eq!(found(&page), [listed]);
+        let page = format!("# Results\n\nIt grew.\n\n{listed}### Proofs\n\nIt is so. And so.");
+        assert_eq!(found(&page), [listed], "though its level is a guess");
+        let parted = "# Bibliography\n\n## Books\n\nDoe, A. (2001). On the bees. Bogs, 3.\n\n\
+                      ## Papers\n\nRoe, B. (2002). On the wasps. Bogs, 4.";
+        assert_eq!(found(parted), [parted]);
+        let twice = format!("{listed}# Appendix\n\nMore of it.\n\n{listed}");
+        assert_eq!(found(&twice).len(), 2);
+    }
+
+    #[test]
+    fn a_chapter_about_references_is_text() {
+        let page = "# Dangling references\n\nA reference may outlive what it points at, and then \
+                    nobody knows what is read through it.\n\nThe compiler finds such a thing.";
+        assert!(found(page).is_empty());
+    }
+}

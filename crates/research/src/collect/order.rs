@@ -1,0 +1,143 @@
+//! What was found in another order than how well it fits. More is looked at than is wanted, and what
+//! hardly fits is left out: the most cited work of a collection is seldom the one that is asked for.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use deliberate_core::PartialDate;
+
+use super::{Kept, find::MOST_PASSAGES};
+
+/// What scores less than this share of the best hardly fits.
+const LEAST_SHARE: f32 = 0.02;
+
+/// In which order what was found is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OrderBy {
+    /// The best first.
+    #[default]
+    Relevance,
+    /// The newest first.
+    Date,
+    /// The most cited first.
+    Citations,
+    /// By their titles.
+    Title,
+    /// What is good, new and cited, taken together.
+    Overall,
+}
+
+impl OrderBy {
+    /// How many are looked at to find so many.
+    pub(crate) fn looked_at(self, wanted: usize) -> usize {
+        match self {
+            Self::Relevance => wanted,
+            _ => wanted.max(MOST_PASSAGES),
+        }
+    }
+
+    /// So many of what was found, which comes with the best first. What nobody knows of comes last.
+    pub(crate) fn of<T>(
+        self,
+        mut found: Vec<T>,
+        most: usize,
+        about: impl Fn(&T) -> (&Kept, f32),
+        notes: &mut Vec<String>,
+    ) -> Vec<T> {
+        if self != Self::Relevance {
+            keep_fitting(&mut found, |it| about(it).1);
+            if found.len() >= MOST_PASSAGES {
+                notes.push(format!(
+                    "The {} that fit best were put in order; more may fit.",
+                    found.len()
+                ));
+            }
+            self.sort(&mut found, |it| about(it).0);
+        }
+        found.truncate(most);
+        found
+    }
+
+    fn sort<T>(self, found: &mut [T], kept: impl Fn(&T) -> &Kept) {
+        match self {
+            Self::Relevance => {}
+            Self::Date => found.sort_by_key(|it| Reverse(date(kept(it)))),
+            Self::Citations => found.sort_by_key(|it| Reverse(citations(kept(it)))),
+            Self::Title => found.sort_by_cached_key(|it| kept(it).article.title.to_lowercase()),
+            Self::Overall => {
+                let places = places(found, &kept);
+                found.sort_by_key(|it| places.get(&kept(it).id).copied());
+            }
+        }
+    }
+}
+
+/// Leaves out what hardly fits, by its score.
+pub(crate) fn keep_fitting<T>(found: &mut Vec<T>, score: impl Fn(&T) -> f32) {
+    let best = found.iter().map(&score).fold(0.0, f32::max);
+    found.retain(|it| score(it) >= best * LEAST_SHARE);
+}
+
+/// The sum of its places by relevance, by date and by citations, for each by its id.
+fn places<T>(found: &[T], kept: impl Fn(&T) -> &Kept) -> BTreeMap<String, usize> {
+    let all: Vec<&Kept> = found.iter().map(kept).collect();
+    let place = |(at, it): (usize, &&Kept)| {
+        let newer = all.iter().filter(|other| date(other) > date(it));
+        let cited = all.iter().filter(|other| citations(other) > citations(it));
+        (it.id.clone(), at + newer.count() + cited.count())
+    };
+    all.iter().enumerate().map(place).collect()
+}
+
+fn date(kept: &Kept) -> Option<i64> {
+    kept.article.date.map(PartialDate::as_number)
+}
+
+fn citations(kept: &Kept) -> Option<u64> {
+    kept.article.citation_count
+}
+
+#[cfg(test)]
+mod tests {
+    use deliberate_core::Timestamp;
+
+    use super::*;
+
+    fn found(id: &str, score: f32, year: i32, cited: u64) -> (Kept, f32) {
+        let mut kept = Kept::empty(Timestamp::from_micros(1));
+        id.clone_into(&mut kept.id);
+        id.clone_into(&mut kept.article.title);
+        kept.article.date = PartialDate::new(year, None, None);
+        kept.article.citation_count = Some(cited);
+        (kept, score)
+    }
+
+    fn ids(by: OrderBy, most: usize) -> Vec<String> {
+        let all = vec![
+            found("best", 1.0, 2001, 3),
+            found("good", 0.5, 2010, 57),
+            found("fair", 0.2, 2020, 133),
+            found("poor", 0.01, 2024, 9_000),
+        ];
+        let some = by.of(all, most, |it| (&it.0, it.1), &mut Vec::new());
+        some.into_iter().map(|it| it.0.id).collect()
+    }
+
+    #[test]
+    fn what_fits_is_put_in_order_before_it_is_cut() {
+        assert_eq!(ids(OrderBy::Relevance, 4), ["best", "good", "fair", "poor"]);
+        assert_eq!(ids(OrderBy::Citations, 2), ["fair", "good"]);
+        assert_eq!(ids(OrderBy::Date, 1), ["fair"]);
+        assert_eq!(ids(OrderBy::Title, 9), ["best", "fair", "good"]);
+        assert_eq!(ids(OrderBy::Overall, 9), ["fair", "good", "best"]);
+    }
+
+    #[test]
+    fn that_more_may_fit_is_told() {
+        let many: Vec<_> = (0..MOST_PASSAGES)
+            .map(|at| found(&at.to_string(), 1.0, 2020, 1))
+            .collect();
+        let mut notes = Vec::new();
+        OrderBy::Date.of(many, 3, |it| (&it.0, it.1), &mut notes);
+        assert!(notes[0].contains("more may fit"), "{notes:?}");
+    }
+}
