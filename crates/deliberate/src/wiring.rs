@@ -146,14 +146,19 @@ fn lab(loaded: &Loaded, store: &Arc<dyn Store>) -> anyhow::Result<Arc<Lab>> {
 
 /// The store of the settings.
 pub(crate) fn store(settings: &Settings) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::new(SqliteOptions {
+    Arc::new(database(settings))
+}
+
+/// The same as the file that it is.
+pub(crate) fn database(settings: &Settings) -> SqliteStore {
+    SqliteStore::new(SqliteOptions {
         path: settings.database.path.clone(),
         readers: settings.database.max_connections,
         durability: match settings.database.durability {
             Durability::Full => sqlite::Durability::Full,
             Durability::Relaxed => sqlite::Durability::Relaxed,
         },
-    }))
+    })
 }
 
 fn bounds(settings: &Settings) -> Bounds {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod backup;
 mod completions;
 mod config;
 mod demo;
@@ -69,6 +70,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Add deliberate to an MCP client
     Setup(setup::SetupArgs),
+    /// Copy the database to a file, whatever else runs
+    Backup(backup::BackupArgs),
     /// Take over the database of mcp-langbase-reasoning
     Import(import::ImportArgs),
     /// Make a token for a client that comes over HTTP
@@ -160,6 +163,7 @@ pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
             let io = &mut setup::Io { input, output };
             setup::run(&args, io, &dirs)
         }
+        Command::Backup(args) => runtime()?.block_on(backup::run(&args, shell)),
         Command::Import(args) => runtime()?.block_on(import::run(&args, shell)),
         Command::Token(args) => token::run(&args, output),
         Command::ReadFile(args) => Ok(read_file::run(&args)),

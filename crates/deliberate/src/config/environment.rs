@@ -108,15 +108,20 @@ impl fmt::Debug for Environment {
 /// The user's documents, downloads and desktop, and where the program was started, unless that is a
 /// whole home or disk.
 fn own_folders() -> Vec<PathBuf> {
+    let home = dirs::home_dir();
     let started = std::env::current_dir().ok().filter(|folder| {
-        let home = dirs::home_dir();
-        folder.parent().is_some() && home.is_none_or(|home| !home.starts_with(folder))
+        let is_above = home.as_ref().is_some_and(|home| home.starts_with(folder));
+        folder.parent().is_some() && !is_above
     });
     let own = [
-        dirs::document_dir(),
-        dirs::download_dir(),
-        dirs::desktop_dir(),
-        started,
+        (dirs::document_dir(), "Documents"),
+        (dirs::download_dir(), "Downloads"),
+        (dirs::desktop_dir(), "Desktop"),
     ];
-    own.into_iter().flatten().collect()
+    // Where no desktop wrote down what they are called, as in a container, they are called so.
+    let own = own.into_iter().filter_map(|(named, usual)| {
+        let usual = || home.as_ref().map(|home| home.join(usual));
+        named.or_else(|| usual().filter(|folder| folder.is_dir()))
+    });
+    own.chain(started).collect()
 }

@@ -1,6 +1,7 @@
 //! `deliberate papers`: the collection of papers from a shell. Each command is a call of a tool, and
 //! shows what a client would be told.
 
+mod checked;
 mod wanted;
 
 use std::{
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::{Shell, table::harmless, terminal::at_terminal, think::explained};
 use crate::wiring::{Wired, wire};
+use checked::Report;
 use wanted::Wanted;
 
 #[derive(Debug, Args)]
@@ -64,7 +66,7 @@ pub(crate) async fn run(args: &PapersArgs, shell: &mut Shell<'_>) -> anyhow::Res
     let research = &mut loaded.settings.research;
     let usual = loaded.environment.readable.clone();
     let readable = research.readable.get_or_insert(usual);
-    readable.extend(wanted::folders(&args.command));
+    readable.extend(wanted::named(&args.command));
     let wired = wire(&loaded)?;
     let ended = call_all(args, calls, &wired, shell.output).await;
     wired.close().await;
@@ -78,12 +80,17 @@ async fn call_all(
     to: &mut dyn Write,
 ) -> anyhow::Result<ExitCode> {
     let mut failed = false;
+    let in_parts = matches!(args.command, PapersCommand::Check(_)) && !args.json;
+    let mut report = in_parts.then(Report::default);
     for (tool, mut arguments) in calls {
         loop {
             match call(wired, tool, arguments.clone()).await {
                 Ok(Answer::Done(output)) => {
-                    show(&output, args, to)?;
-                    failed |= wanted::has_failed(&output);
+                    match &mut report {
+                        Some(report) => report.add(&output)?,
+                        None => show(&output, args, to)?,
+                    }
+                    failed |= wanted::has_failed(&args.command, &output);
                     match wanted::the_rest(&args.command, &arguments, &output) {
                         Some(rest) => arguments = rest,
                         None => break,
@@ -101,6 +108,10 @@ async fn call_all(
                 }
             }
         }
+    }
+    // A part that failed does not take back what the others came to.
+    if let Some(text) = report.and_then(Report::said) {
+        writeln!(to, "{}", harmless(text.trim_end()))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
 }
@@ -129,15 +140,26 @@ fn tell_that_it_has_to_think(to: &mut dyn Write) -> io::Result<()> {
 
 fn show(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result<()> {
     let said = output.get("said").and_then(Value::as_str);
-    match said.filter(|_| !args.json) {
-        Some(said) if matches!(args.command, PapersCommand::Cite(_)) => {
-            writeln!(to, "{}", without_escapes(&harmless(said)))?;
-        }
-        Some(said) => writeln!(to, "{}", harmless(said))?,
-        None => writeln!(to, "{output}")?,
-    }
+    let Some(said) = said.filter(|_| !args.json) else {
+        writeln!(to, "{output}")?;
+        return Ok(());
+    };
+    let said = harmless(said);
+    let said = match args.command {
+        PapersCommand::Cite(_) => without_escapes(&said).replace(MORE_TO_CITE.0, MORE_TO_CITE.1),
+        PapersCommand::Add(_) => said.replace(READ_AGAIN.0, READ_AGAIN.1),
+        _ => said,
+    };
+    writeln!(to, "{said}")?;
     Ok(())
 }
+
+/// What tools advise, and how that is done here.
+const MORE_TO_CITE: (&str, &str) = (
+    "max_results says how many are.",
+    "name those you want, or write all to a file with `deliberate papers export`.",
+);
+const READ_AGAIN: (&str, &str) = ("with skip_existing false", "with --again");
 
 /// Markdown's text without the backslashes that keep signs from being taken for marks: a citation
 /// is copied from a shell as it is.
@@ -178,7 +200,49 @@ fn object(text: &str) -> anyhow::Result<Value> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::commands::{Command, Program};
+
+    fn papers(line: &[&str]) -> PapersArgs {
+        let line = [&["deliberate", "papers"][..], line].concat();
+        match Program::try_parse_from(line).unwrap().command {
+            Some(Command::Papers(args)) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_tools_advise_is_told_as_it_is_done_here() {
+        let shown = |line: &[&str], said: &str| {
+            let mut to = Vec::new();
+            show(&json!({ "said": said }), &papers(line), &mut to).unwrap();
+            String::from_utf8(to).unwrap()
+        };
+        let told = shown(&["cite"], "7 more; max_results says how many are.");
+        assert!(told.contains("papers export") && !told.contains("max_results"));
+        let told = shown(&["add", "a.pdf"], "with skip_existing false this file's is");
+        assert_eq!(told, "with --again this file's is\n");
+    }
+
+    #[test]
+    fn a_question_without_an_answer_has_failed() {
+        let args = papers(&["ask", "why?"]);
+        for (failed, output) in [
+            (false, json!({ "status": "answered", "support": 1.0 })),
+            (false, json!({ "status": "partial", "support": 0.7 })),
+            (true, json!({ "status": "partial", "support": null })),
+            (true, json!({ "status": "withheld", "support": 0.2 })),
+            (true, json!({ "status": "nothing_found", "support": null })),
+        ] {
+            assert_eq!(
+                wanted::has_failed(&args.command, &output),
+                failed,
+                "{output}"
+            );
+        }
+    }
 
     #[test]
     fn escapes_go_and_what_they_keep_stays() {

@@ -44,6 +44,9 @@ pub(crate) struct AddArgs {
     /// Also fetch open PDFs of those that are named by an id
     #[arg(long)]
     download: bool,
+    /// Read files that were read before, too; each then gives its paper the text
+    #[arg(long, conflicts_with = "download")]
+    again: bool,
 }
 
 #[derive(Debug, Args)]
@@ -125,20 +128,13 @@ pub(crate) struct CallArgs {
     arguments: String,
 }
 
-/// The folders of the files that are named.
-pub(super) fn folders(command: &PapersCommand) -> Vec<PathBuf> {
+/// The files and folders that are named. Who names a link means where it leads.
+pub(super) fn named(command: &PapersCommand) -> Vec<PathBuf> {
     let PapersCommand::Add(args) = command else {
         return Vec::new();
     };
-    let folder = |what: &String| {
-        // Who names a link means where it leads.
-        let path = std::fs::canonicalize(what).ok()?;
-        if path.is_dir() {
-            return Some(path);
-        }
-        path.is_file().then(|| path.parent().map(Path::to_owned))?
-    };
-    args.what.iter().filter_map(folder).collect()
+    let real = args.what.iter().map(std::fs::canonicalize);
+    real.flatten().collect()
 }
 
 /// The tools to call, and with what.
@@ -210,8 +206,11 @@ pub(super) fn the_rest(
     Some(rest)
 }
 
-/// Whether some of what was named was not to be had.
-pub(super) fn has_failed(output: &Value) -> bool {
+/// Whether some of what was wanted was not to be had.
+pub(super) fn has_failed(command: &PapersCommand, output: &Value) -> bool {
+    if matches!(command, PapersCommand::Ask(_)) {
+        return !is_answered(output);
+    }
     let any = |name: &str, is: fn(&Value) -> bool| {
         let all = output.get(name).and_then(Value::as_array);
         all.is_some_and(|all| all.iter().any(is))
@@ -220,6 +219,16 @@ pub(super) fn has_failed(output: &Value) -> bool {
         || any("results", |it| {
             it.get("outcome").and_then(Value::as_str) == Some("failed")
         })
+}
+
+/// Whether a question got an answer, or some of one.
+fn is_answered(output: &Value) -> bool {
+    match output.get("status").and_then(Value::as_str) {
+        Some("answered") => true,
+        // Nobody could be asked if nothing is said that could be supported.
+        Some("partial") => output.get("support").is_some_and(Value::is_number),
+        _ => false,
+    }
 }
 
 /// Bytes of a bibliography: the tool takes a quarter as many characters.
@@ -268,14 +277,20 @@ fn add(args: &AddArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
     let mut ids: Vec<&str> = Vec::new();
     for what in &args.what {
         let path = Path::new(what);
+        if args.again && path.is_dir() {
+            // A folder is read in parts, which go on with what was not read yet.
+            let files = path.join("*.pdf");
+            bail!("--again takes files; name them, as {}", files.display());
+        }
         if path.is_dir() {
             let folder = std::path::absolute(path)?.display().to_string();
             let arguments = json!({ "directory_path": folder, "max_files": 100 });
             calls.push(("batch_process_pdfs", arguments));
         } else if path.exists() {
             let file = std::path::absolute(path)?.display().to_string();
-            calls.push(("process_pdf", json!({ "pdf_path": file })));
-        } else if looks_like_a_file(path) {
+            let arguments = json!({ "pdf_path": file, "skip_existing": !args.again });
+            calls.push(("process_pdf", arguments));
+        } else if args.again || looks_like_a_file(path) {
             bail!("there is no file {}", path.display());
         } else {
             ids.push(what);

@@ -6,7 +6,7 @@ use clap::Args;
 use deliberate_prompts::{Options, model::Prompt};
 use serde_json::{Value, json};
 
-use super::library;
+use super::{is_part, library};
 use crate::commands::{
     Shell,
     table::{one_line, table},
@@ -65,7 +65,7 @@ pub(super) fn run(
 /// Parts of other prompts are shown to who looks for them.
 fn fits(prompt: &Prompt, word: &str) -> bool {
     if word.is_empty() {
-        return !prompt.id.contains('/');
+        return !is_part(prompt);
     }
     [
         &prompt.id,

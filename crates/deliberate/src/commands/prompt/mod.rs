@@ -16,6 +16,7 @@ use clap::{Args, Subcommand};
 use deliberate_prompts::{
     Options,
     library::{Library, Weight, check as read},
+    model::Prompt,
 };
 
 use super::Shell;
@@ -95,10 +96,11 @@ fn library(options: &Options) -> anyhow::Result<Library> {
 pub(super) fn health(options: &Options) -> (String, bool) {
     let (library, findings) = check::all(options);
     let errors = check::of(Weight::Error, &findings);
+    let prompts = library.prompts.values().filter(|it| !is_part(it)).count();
     let text = format!(
         "{}: {} ({} in the workspace)",
         options.places.workspace.display(),
-        counted(library.prompts.len(), "prompt"),
+        counted(prompts, "prompt"),
         counted(check::own(&library), "thing")
     );
     if errors == 0 {
@@ -107,6 +109,11 @@ pub(super) fn health(options: &Options) -> (String, bool) {
     let errors = counted(errors, "error");
     let text = format!("{text}; {errors}, `deliberate prompt check` shows them");
     (text, false)
+}
+
+/// Whether it is a step of another prompt, which nobody means who speaks of prompts.
+fn is_part(prompt: &Prompt) -> bool {
+    prompt.id.contains('/')
 }
 
 /// `1 prompt`, `2 prompts`.

@@ -5,7 +5,7 @@ use crate::support::Place;
 #[tokio::test]
 async fn every_command_explains_itself() {
     let place = Place::new();
-    let commands: [&[&str]; 40] = [
+    let commands: [&[&str]; 41] = [
         &[],
         &["serve"],
         &["think"],
@@ -44,6 +44,7 @@ async fn every_command_explains_itself() {
         &["config"],
         &["doctor"],
         &["setup"],
+        &["backup"],
         &["import"],
         &["completions"],
     ];

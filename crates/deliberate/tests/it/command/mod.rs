@@ -1,11 +1,13 @@
 //! The commands as a person at a shell uses them.
 
+mod backup;
 mod config;
 mod demo;
 mod doctor;
 mod doctor_url;
 mod help;
 mod import;
+mod papers;
 mod places;
 mod prompt;
 mod prompt_run;

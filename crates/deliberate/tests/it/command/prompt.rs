@@ -244,6 +244,9 @@ async fn the_doctor_looks_at_the_prompts() {
         text.contains(&workspace(&place).display().to_string()),
         "{text}"
     );
+    let listed = place.json(&["prompt", "list", "--json"]).await;
+    let many = format!(": {} prompts ", listed.as_array().unwrap().len());
+    assert!(text.contains(&many), "{text}");
     broken(&workspace(&place));
     let (verdict, text) = line(&place.json(&["doctor", "--json"]).await);
     assert_eq!(verdict, "note");

@@ -1,0 +1,133 @@
+//! A bibliography that was checked in parts, told as a whole.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+
+use crate::commands::table::one_line;
+
+/// What the parts came to so far.
+#[derive(Default, Deserialize)]
+pub(super) struct Report {
+    said: String,
+    counts: BTreeMap<String, usize>,
+    retracted: Vec<String>,
+    retraction_unknown: Vec<String>,
+    duplicates: Vec<Vec<String>>,
+    unreadable: Vec<String>,
+    left_out: usize,
+    entries: Vec<IgnoredAny>,
+}
+
+impl Report {
+    /// Takes in the answer of one more call.
+    pub(super) fn add(&mut self, output: &Value) -> anyhow::Result<()> {
+        let part = Self::deserialize(output)?;
+        for (status, many) in part.counts {
+            *self.counts.entry(status).or_default() += many;
+        }
+        self.retracted.extend(part.retracted);
+        self.retraction_unknown.extend(part.retraction_unknown);
+        self.duplicates.extend(part.duplicates);
+        self.unreadable.extend(part.unreadable);
+        self.entries.extend(part.entries);
+        self.left_out = part.left_out;
+        self.said.push_str(each_entry(&part.said));
+        Ok(())
+    }
+
+    /// One heading and one summary, then the entries with something to tell; nothing if no part
+    /// came to an end.
+    pub(super) fn said(self) -> Option<String> {
+        let mut text = match self.entries.len() {
+            0 => return None,
+            1 => "# 1 entry\n\n".to_owned(),
+            many => format!("# {many} entries\n\n"),
+        };
+        let mut line = |it: String| {
+            let _ = writeln!(text, "- {it}");
+        };
+        for (status, many) in &self.counts {
+            line(format!("{many} {status}"));
+        }
+        if !self.retracted.is_empty() {
+            line(format!("**retracted**: {}", names(&self.retracted)));
+        }
+        if !self.retraction_unknown.is_empty() {
+            let keys = names(&self.retraction_unknown);
+            line(format!("not known whether retracted: {keys}"));
+        }
+        for group in &self.duplicates {
+            line(format!("the same work: {}", names(group)));
+        }
+        for problem in &self.unreadable {
+            line(one_line(problem, 300));
+        }
+        if self.left_out > 0 {
+            line(format!("{} more were not looked at", self.left_out));
+        }
+        Some(text + &self.said)
+    }
+}
+
+/// What is told of the entries one by one, behind the summary of the part.
+fn each_entry(said: &str) -> &str {
+    let begins = said.find("\n## ");
+    begins.and_then(|at| said.get(at..)).unwrap_or_default()
+}
+
+fn names(keys: &[String]) -> String {
+    let keys: Vec<String> = keys.iter().map(|it| one_line(it, 300)).collect();
+    keys.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn part(keys: &[&str], left_out: usize) -> Value {
+        let said: Vec<String> = keys
+            .iter()
+            .map(|it| format!("\n## {it}\n\n**not found**\n"))
+            .collect();
+        json!({
+            "said": format!("# {} entries\n\n- {} not found\n{}", keys.len(), keys.len(), said.concat()),
+            "counts": { "not found": keys.len() },
+            "retracted": [keys[0]],
+            "retraction_unknown": [],
+            "duplicates": [],
+            "unreadable": [],
+            "left_out": left_out,
+            "next_offset": 2,
+            "entries": keys.iter().map(|it| json!({ "key": it })).collect::<Vec<_>>(),
+        })
+    }
+
+    #[test]
+    fn parts_have_one_heading_and_one_summary() {
+        let mut report = Report::default();
+        report.add(&part(&["a", "b"], 1)).unwrap();
+        report.add(&part(&["c"], 0)).unwrap();
+        assert_eq!(
+            report.said().unwrap(),
+            "# 3 entries\n\n- 3 not found\n- **retracted**: a, c\n\n## a\n\n**not found**\n\n## b\n\n\
+             **not found**\n\n## c\n\n**not found**\n"
+        );
+    }
+
+    #[test]
+    fn what_is_left_is_told_when_a_part_fails() {
+        assert!(Report::default().said().is_none());
+        let mut report = Report::default();
+        report.add(&part(&["a"], 7)).unwrap();
+        assert!(
+            report
+                .said()
+                .unwrap()
+                .contains("- 7 more were not looked at\n")
+        );
+    }
+}

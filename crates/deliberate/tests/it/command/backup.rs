@@ -1,0 +1,57 @@
+//! `deliberate backup`.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use deliberate_testkit::Standin;
+use serde_json::Value;
+
+use crate::support::{Place, end, output, run, serve, think};
+
+#[tokio::test]
+async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
+    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let papers = place.path("data/deliberate/research/papers");
+    std::fs::create_dir_all(&papers).unwrap();
+    let mut client = serve(&mut place.asking(&standin)).await;
+    output(&think(&mut client, "What is a tide?").await);
+    let ran = place.run(&["backup", "copy.db"]).await;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let held = "copy.db holds 1 session(s), 1 thought(s), 0 paper(s) with their texts";
+    assert!(ran.stdout.contains(held), "{}", ran.stdout);
+    let elsewhere = papers.display().to_string();
+    assert!(ran.stdout.contains(&elsewhere), "{}", ran.stdout);
+
+    let copy = place.path("work/copy.db");
+    let before = std::fs::read(&copy).unwrap();
+    let again = place.run(&["backup", "copy.db"]).await;
+    assert_eq!((again.code, again.stdout.as_str()), (Some(2), ""));
+    assert!(again.stderr.contains("not there yet"), "{}", again.stderr);
+    assert_eq!(std::fs::read(&copy).unwrap(), before);
+    let told = place.json(&["backup", "other.db", "--json"]).await;
+    assert_eq!(told["sessions"], 1);
+    let not_in_it = told["not_in_it"].as_array().unwrap();
+    assert!(not_in_it.contains(&elsewhere.into()), "{told}");
+    end(client).await;
+
+    // One file, the user's own, that is used as it is.
+    let mode = std::fs::metadata(&copy).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0);
+    assert!(!place.path("work/copy.db-wal").exists());
+    let mut command = place.command();
+    command.args(["--database", "copy.db", "sessions", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&run(&mut command).await.stdout).unwrap();
+    assert_eq!(listed[0]["session"]["title"], "What is a tide?");
+}
+
+#[tokio::test]
+async fn without_a_database_nothing_is_copied_and_nothing_made() {
+    let place = Place::new();
+    let ran = place.run(&["backup", "copy.db"]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ran.stderr.contains("there is no database at"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!place.database().exists() && !place.path("work/copy.db").exists());
+}
