@@ -213,7 +213,11 @@ async def test_notes_and_collections_of_one_s_own(desk: Sit) -> None:
         hits = await ask("search_custom_index", index_name="fires", query="false alarms of the network")
         assert hits["results"][0]["article"]["doi"] == SENSING.doi
         assert [it["index_name"] for it in (await ask("list_custom_indexes"))["indexes"]] == ["fires"]
-        await ask("delete_knowledge_collection", collection_name="Lore", delete_documents=True)
+        asked = await ask("delete_knowledge_collection", collection_name="Lore", delete_documents=True)
+        assert not asked["deleted"] and asked["documents"] == 2
+        await ask(
+            "delete_knowledge_collection", collection_name="Lore", delete_documents=True, confirm_deletion=True
+        )
         assert (await ask("list_articles"))["total"] == 1
         assert (await ask("list_knowledge_collections"))["collections"] == []
 
