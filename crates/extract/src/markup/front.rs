@@ -1,12 +1,14 @@
-//! The block of YAML at the head of a Markdown file, between two lines of `---`. Read are texts, in
-//! quotes or not, texts of several lines, and lists of texts or of people; all else is passed over.
+//! The block of YAML at the head of a Markdown file, between two lines of `---`. Read are the fields
+//! that notes and papers have in common, as texts, numbers, lists and people.
+
+use serde_json::{Map, Value};
 
 use super::head::joined;
 use crate::Meta;
 use crate::structure::{find_arxiv, find_doi};
 
-/// What has more lines is a text that begins with a rule.
-const MOST_LINES: usize = 500;
+/// What is longer, in bytes, is a text that begins with a rule.
+const LONGEST_BLOCK: usize = 100_000;
 
 /// The most values of a field, and the longest value in bytes.
 const MOST: usize = 100;
@@ -21,181 +23,100 @@ pub(super) struct Front {
 
 /// What stands at the head of a text, and the text behind it; nothing if there is no such block.
 pub(super) fn front_matter(text: &str) -> Option<(Front, &str)> {
-    let mut rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t']);
-    rest = rest.strip_prefix('\n')?;
-    let mut fields: Vec<Field> = Vec::new();
-    for _ in 0..MOST_LINES {
-        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-        rest = after;
-        let line = line.trim_end();
-        if line == "---" || line == "..." {
-            return (!fields.is_empty()).then(|| (front(&fields), rest));
-        }
-        if !take(line, &mut fields) || rest.is_empty() {
-            return None;
-        }
-    }
-    None
+    let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t']);
+    let rest = rest.strip_prefix('\n')?;
+    let mut length = 0;
+    let mut lines = rest.split_inclusive('\n');
+    let close = lines.find(|line| {
+        let closes = matches!(line.trim_end(), "---" | "...");
+        length += if closes { 0 } else { line.len() };
+        closes || length > LONGEST_BLOCK
+    })?;
+    let block = rest.get(..length).filter(|_| length <= LONGEST_BLOCK)?;
+    let fields = fields(block)?;
+    Some((front(&fields), rest.get(length + close.len()..)?))
 }
 
-/// A field of the block and what it says.
-#[derive(Default)]
-struct Field {
-    key: String,
-    values: Vec<String>,
-    /// Whether its value is all that stands below it.
-    is_block: bool,
-    /// Whether its value stands beside it, and may go on below.
-    is_text: bool,
-}
-
-impl Field {
-    fn add(&mut self, value: &str) {
-        let value = scalar(value);
-        if self.values.len() < MOST && value.len() <= LONGEST && !value.is_empty() {
-            self.values.push(value);
-        }
-    }
-
-    fn go_on(&mut self, line: &str) {
-        match self.values.last_mut() {
-            Some(value) if value.len() + line.len() < LONGEST => {
-                value.push(' ');
-                value.push_str(line);
-            }
-            Some(_) => {}
-            None => self.values.push(line.to_owned()),
-        }
-    }
-}
-
-/// Takes in a line; false if no such block has it.
-fn take(line: &str, fields: &mut Vec<Field>) -> bool {
-    let bare = line.trim_start();
-    if bare.is_empty() || bare.starts_with('#') {
-        return true;
-    }
-    if bare.len() < line.len() || bare == "-" || bare.starts_with("- ") {
-        let Some(field) = fields.last_mut() else {
-            return false;
-        };
-        inner(bare, field);
-        return true;
-    }
-    let Some((key, value)) = line.split_once(':') else {
-        return false;
+/// The fields of a block by their names. Sentences with a colon look like fields; their names have
+/// blanks.
+fn fields(block: &str) -> Option<Map<String, Value>> {
+    let budget = serde_saphyr::budget! {
+        max_events: 10_000,
+        max_nodes: 5_000,
+        max_depth: 16,
+        max_aliases: 20,
+        max_anchors: 20,
+        max_documents: 1,
+        max_merge_keys: 20,
+        max_total_scalar_bytes: 2 * LONGEST_BLOCK,
     };
-    let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !key.chars().all(named) || !(value.is_empty() || value.starts_with([' ', '\t'])) {
-        return false;
-    }
-    fields.push(field(key, value.trim()));
-    true
-}
-
-fn field(key: &str, value: &str) -> Field {
-    let mut field = Field {
-        key: key.to_lowercase().replace('-', "_"),
-        ..Field::default()
+    let mut aliases = serde_saphyr::options::AliasLimits::default();
+    aliases.max_total_replayed_events = 1_000;
+    aliases.max_replay_stack_depth = 4;
+    let options = serde_saphyr::options! {
+        budget: budget,
+        alias_limits: aliases,
+        emit_comments: false,
+        with_snippet: false,
     };
-    match value.as_bytes().first() {
-        Some(b'|' | b'>') => field.is_block = true,
-        Some(b'[') => {
-            let inside = value.trim_start_matches('[');
-            let inside = inside.rsplit_once(']').map_or(inside, |(items, _)| items);
-            for item in items(inside) {
-                field.add(item);
-            }
-        }
-        Some(b'{' | b'&' | b'*' | b'!') | None => {}
-        Some(_) => {
-            field.is_text = true;
-            field.add(value);
-        }
-    }
-    field
+    let read: Map<String, Value> = serde_saphyr::from_str_with_options(block, options).ok()?;
+    let named = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-' | '.');
+    let plain = read.keys().all(|key| key.chars().all(named));
+    let fields = read
+        .into_iter()
+        .map(|(key, value)| (key.to_lowercase().replace('-', "_"), value));
+    let fields: Map<String, Value> = fields.collect();
+    (plain && !fields.is_empty()).then_some(fields)
 }
 
-/// A line below a field: more of its text, an item of its list, or a person's name.
-fn inner(line: &str, field: &mut Field) {
-    if field.is_block {
-        field.go_on(line);
-        return;
-    }
-    let item = line.strip_prefix('-').map(str::trim);
-    let name = item.unwrap_or(line).strip_prefix("name:");
-    match (name, item) {
-        (Some(name), _) => field.add(name),
-        (None, Some(item)) if !is_pair(item) => field.add(item),
-        (None, None) if field.is_text => field.go_on(line),
-        _ => {}
-    }
-}
-
-/// `key: value`, where a text was looked for.
-fn is_pair(item: &str) -> bool {
-    let quoted = item.starts_with(['"', '\'']);
-    !quoted && (item.contains(": ") || item.ends_with(':'))
-}
-
-/// The items of a list on one line. A quote at the beginning of one keeps its commas.
-fn items(list: &str) -> Vec<&str> {
-    let (mut quote, mut begins) = (None, true);
-    let parts = list.split(|c: char| {
-        match (quote, c) {
-            (None, '"' | '\'') if begins => quote = Some(c),
-            (Some(open), _) if open == c => quote = None,
-            _ => {}
-        }
-        let parts = c == ',' && quote.is_none();
-        begins = parts || (begins && c.is_whitespace());
-        parts
-    });
-    parts.map(str::trim).collect()
-}
-
-/// A value without its quotes, or the remark behind it; nothing for one that says nothing.
-fn scalar(value: &str) -> String {
-    let value = value.trim();
-    let quoted = |mark: char| {
-        let (inside, behind) = value.strip_prefix(mark)?.rsplit_once(mark)?;
-        let ends = behind.is_empty() || behind.trim_start().starts_with('#');
-        ends.then_some(inside)
+/// What a field says, each by itself: of people their names.
+fn texts(value: &Value) -> Vec<String> {
+    let all = match value {
+        Value::Array(items) => items.iter().filter_map(text).collect(),
+        other => Vec::from_iter(text(other)),
     };
-    if let Some(inside) = quoted('"') {
-        return inside.replace("\\\"", "\"").replace("\\\\", "\\");
-    }
-    if let Some(inside) = quoted('\'') {
-        return inside.replace("''", "'");
-    }
-    match value.split(" #").next().unwrap_or_default().trim_end() {
-        "~" | "null" => String::new(),
-        value => value.to_owned(),
-    }
+    all.into_iter().take(MOST).collect()
 }
 
-/// What is said under the first of these names that says something.
-fn all<'f>(fields: &'f [Field], names: &[&str]) -> Option<&'f Field> {
+fn text(value: &Value) -> Option<String> {
+    let said = match value {
+        Value::String(said) => said.split_whitespace().collect::<Vec<_>>().join(" "),
+        Value::Number(number) => number.to_string(),
+        Value::Object(person) => {
+            let part = |name: &str| person.get(name).filter(|it| it.is_string()).and_then(text);
+            let parts = || Some(format!("{}, {}", part("family")?, part("given")?));
+            part("name").or_else(parts).or_else(|| part("family"))?
+        }
+        _ => return None,
+    };
+    (!said.is_empty() && said.len() <= LONGEST).then_some(said)
+}
+
+/// What is said under the first of these names that says something, and whether that is a list.
+fn all(fields: &Map<String, Value>, names: &[&str]) -> Option<(Vec<String>, bool)> {
     names.iter().find_map(|name| {
-        let mut same = fields.iter().filter(|it| it.key == *name);
-        same.find(|it| !it.values.is_empty())
+        let value = fields.get(*name)?;
+        let said = texts(value);
+        (!said.is_empty()).then(|| (said, !value.is_string()))
     })
 }
 
-fn one(fields: &[Field], names: &[&str]) -> Option<String> {
-    all(fields, names)?.values.first().cloned()
+fn one(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    all(fields, names)?.0.into_iter().next()
 }
 
-fn front(fields: &[Field]) -> Front {
+fn front(fields: &Map<String, Value>) -> Front {
     let authors = all(fields, &["authors", "author"]);
-    let each = authors.filter(|it| !it.is_text);
     let keywords = all(fields, &["keywords", "tags", "categories", "subject"]);
     let arxiv = one(fields, &["arxiv_id", "arxiv", "eprint"]);
     let meta = Meta {
         title: one(fields, &["title"]),
-        authors: authors.and_then(|it| joined(&it.values)),
-        author_list: each.map(|it| it.values.clone()).unwrap_or_default(),
-        keywords: keywords.and_then(|it| joined(&it.values)),
+        authors: authors.as_ref().and_then(|(names, _)| joined(names)),
+        author_list: match authors {
+            Some((names, true)) => names,
+            _ => Vec::new(),
+        },
+        keywords: keywords.and_then(|(words, _)| joined(&words)),
         published: one(fields, &["date", "published", "publication_date", "year"]),
         venue: one(fields, &["journal", "venue", "container_title"]),
         language: one(fields, &["lang", "language"]),

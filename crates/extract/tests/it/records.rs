@@ -41,6 +41,29 @@ fn the_head_of_a_note_is_its_record_and_no_text() {
 }
 
 #[test]
+fn people_are_read_in_every_common_form() {
+    let note =
+        "---\nauthor:\n- {given: Ilse, family: Hartmann}\n- family: Plato\nyear: 2021\n---\nWords.";
+    let meta = read(note.as_bytes(), Format::Markdown).meta;
+    assert_eq!(meta.author_list, ["Hartmann, Ilse", "Plato"]);
+    assert_eq!(meta.published, said("2021"));
+}
+
+#[test]
+fn a_head_that_unfolds_is_no_record() {
+    let mut bomb = String::from("---\na: &a [x, x, x, x, x, x, x, x, x, x]\n");
+    for (at, name) in ('b'..='i').enumerate() {
+        let before = char::from(b'a' + u8::try_from(at).unwrap());
+        let many = vec![format!("*{before}"); 10].join(", ");
+        bomb = format!("{bomb}{name}: &{name} [{many}]\n");
+    }
+    bomb.push_str("---\nWords.");
+    let document = read(bomb.as_bytes(), Format::Markdown);
+    assert!(document.pages[0].text.contains("Words."));
+    assert_eq!(document.meta.title, None);
+}
+
+#[test]
 fn authors_in_one_text_stay_one_text() {
     let note = "---\nauthors: Ilse Hartmann and\n  Pál Kovács\n...\nWords.";
     let meta = read(note.as_bytes(), Format::Markdown).meta;

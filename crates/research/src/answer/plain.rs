@@ -233,7 +233,11 @@ impl<'a> Work<'a> {
         let said = withheld_text(judged, least, &sources, &self.notes);
         Answered {
             said,
-            status: Status::Withheld,
+            // Where nobody answered there is nothing to distrust.
+            status: match judged.support() {
+                Some(_) => Status::Withheld,
+                None => Status::Partial,
+            },
             sentences,
             support: judged.support(),
             sources,
