@@ -10,7 +10,8 @@ use super::{
     corpus::Corpus,
     exact::same_figures,
     foreign::is_foreign,
-    quote::{Stream, quotes},
+    quote::Stream,
+    quoted::only_introduces,
     window::Window,
     within::evidence,
 };
@@ -99,74 +100,6 @@ pub(super) fn enough(claim: &Analysis) -> f64 {
     } else {
         SUPPORTS
     }
-}
-
-/// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
-fn only_introduces(beside: &Analysis, claim: &Claim) -> bool {
-    const SAYING: &[&str] = &[
-        "author",
-        "authors",
-        "study",
-        "studies",
-        "paper",
-        "papers",
-        "article",
-        "text",
-        "team",
-        "researchers",
-        "work",
-        "report",
-        "reports",
-        "reported",
-        "write",
-        "writes",
-        "wrote",
-        "say",
-        "says",
-        "said",
-        "state",
-        "states",
-        "stated",
-        "note",
-        "notes",
-        "noted",
-        "conclude",
-        "concludes",
-        "concluded",
-        "find",
-        "finds",
-        "found",
-        "show",
-        "shows",
-        "showed",
-        "put",
-        "puts",
-        "describe",
-        "describes",
-        "described",
-        "argue",
-        "argues",
-        "argued",
-        "claim",
-        "claims",
-        "claimed",
-        "explain",
-        "explains",
-        "explained",
-        "observe",
-        "observed",
-        "words",
-        "according",
-        "quote",
-        "quoted",
-    ];
-    let names = || beside.names.iter().chain(&beside.maybe_names);
-    let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
-        beside.keys.get(*at).is_some_and(Option::is_some)
-            && !names().any(|name| name == at)
-            && !SAYING.contains(&token.text.as_str())
-    });
-    rest.next().is_none() && !quotes(&claim.text).is_empty()
 }
 
 impl Verifier {

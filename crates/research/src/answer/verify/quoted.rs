@@ -3,9 +3,32 @@
 use std::ops::Range;
 
 use super::{
-    Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier, claim::Ready,
-    compare::Sides, exact::same_figures, quote::Quote, within::evidence,
+    Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier,
+    analysis::Analysis,
+    claim::Ready,
+    compare::Sides,
+    exact::same_figures,
+    quote::{Quote, quotes},
+    tokens::Token,
+    within::evidence,
 };
+
+/// Words with which a quote is introduced.
+const SAYING: &str = "author authors study studies paper papers article text team researchers work \
+    report reports reported write writes wrote say says said state states stated note notes noted \
+    conclude concludes concluded find finds found show shows showed put puts describe describes \
+    described argue argues argued claim claims claimed explain explains explained observe observed \
+    words according quote quoted";
+
+/// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
+pub(super) fn only_introduces(beside: &Analysis, claim: &Claim) -> bool {
+    let says = |token: &Token| SAYING.split_whitespace().any(|it| it == token.text);
+    let named = |at: usize| beside.names.contains(&at) || beside.maybe_names.contains(&at);
+    let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
+        beside.keys.get(*at).is_some_and(Option::is_some) && !named(*at) && !says(token)
+    });
+    rest.next().is_none() && !quotes(&claim.text).is_empty()
+}
 
 impl Verifier {
     pub(super) fn check_closely(
