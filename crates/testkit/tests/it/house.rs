@@ -105,6 +105,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
+    // For tests only: whoever reads foreign bytes.
+    (
+        "deliberate-fuzz",
+        &[
+            "deliberate-citations",
+            "deliberate-extract",
+            "deliberate-language",
+            "deliberate-server",
+            "deliberate-thinker",
+        ],
+    ),
 ];
 
 /// What a crate must not know, whatever brings it in.
