@@ -97,6 +97,15 @@ struct Drawing {
     answered: BTreeSet<String>,
 }
 
+/// What sources said of a work's citations.
+#[derive(Default)]
+struct Asked {
+    /// Nothing if none of them knows.
+    links: Option<Vec<Link>>,
+    /// Whether one could not answer.
+    failed: bool,
+}
+
 impl Drawing {
     /// The number of a work, which is a node from now on.
     fn node(&mut self, article: Article, distance: u32) -> usize {
@@ -131,61 +140,73 @@ impl Drawing {
         direction: Direction,
         distance: u32,
     ) -> Vec<usize> {
-        let Some(id) = self
-            .network
-            .nodes
-            .get(number)
-            .and_then(|it| id_of(&it.article))
-        else {
+        let node = self.network.nodes.get(number);
+        let Some(id) = node.and_then(|it| id_of(&it.article)) else {
             let problem =
                 "a work has no identifier that sources know, so its citations can't be asked for";
             self.network.problems.push(problem.to_owned());
             return Vec::new();
         };
-        let asked = sources.iter().map(|source| {
-            let id = &id;
-            async move {
-                (
-                    source.about(),
-                    source.linked(id, direction, EACH_WAY * 3).await,
-                )
-            }
+        let Asked { links, failed } = self.ask(sources, &id, direction).await;
+        self.network.failed |= failed;
+        if links.is_none() {
+            self.nobody_told(number, direction, failed);
+        }
+        let mut links = links.unwrap_or_default();
+        links.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
+        self.connect(number, links, direction, distance)
+    }
+
+    /// What each source says of a work's citations.
+    async fn ask(
+        &mut self,
+        sources: &[Arc<dyn Source>],
+        id: &PaperId,
+        direction: Direction,
+    ) -> Asked {
+        let answers = sources.iter().map(|source| async move {
+            let links = source.linked(id, direction, EACH_WAY * 3).await;
+            (source.about(), links)
         });
-        let mut links: Vec<Link> = Vec::new();
-        let (mut told, mut failed) = (false, false);
-        for (about, answer) in join_all(asked).await {
+        let mut asked = Asked::default();
+        for (about, answer) in join_all(answers).await {
             match answer {
                 Ok(Some(found)) => {
                     self.answered.insert(about.name);
-                    told = true;
-                    links.extend(found);
+                    asked.links.get_or_insert_default().extend(found);
                 }
                 Ok(None) | Err(WebError::NotThere { .. }) => {}
                 Err(error) => {
-                    failed = true;
+                    asked.failed = true;
                     let problem = format!("{}: {error}", about.title);
                     self.network.problems.push(problem);
                 }
             }
         }
-        self.network.failed |= failed;
-        if !told {
-            let title = &self
-                .network
-                .nodes
-                .get(number)
-                .map(|it| it.article.title.clone());
-            let what = match direction {
-                Direction::Citing => "what cites",
-                Direction::Cited => "what is cited by",
-            };
-            let title = cut_to_chars(title.as_deref().unwrap_or(""), 100);
-            let could = if failed { "could say" } else { "knows" };
-            self.network
-                .problems
-                .push(format!("no source {could} {what} {title:?}"));
-        }
-        links.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
+        asked
+    }
+
+    fn nobody_told(&mut self, number: usize, direction: Direction, failed: bool) {
+        let node = self.network.nodes.get(number);
+        let title = node.map_or("", |it| it.article.title.as_str());
+        let title = cut_to_chars(title, 100);
+        let what = match direction {
+            Direction::Citing => "what cites",
+            Direction::Cited => "what is cited by",
+        };
+        let could = if failed { "could say" } else { "knows" };
+        let problem = format!("no source {could} {what} {title:?}");
+        self.network.problems.push(problem);
+    }
+
+    /// Draws the first of these links, and says which works they reach.
+    fn connect(
+        &mut self,
+        number: usize,
+        links: Vec<Link>,
+        direction: Direction,
+        distance: u32,
+    ) -> Vec<usize> {
         let mut reached: Vec<usize> = Vec::new();
         for link in links {
             if reached.len() >= EACH_WAY {
@@ -196,16 +217,11 @@ impl Drawing {
                 continue;
             }
             reached.push(other);
-            self.edges.insert(match direction {
-                Direction::Citing => NetworkEdge {
-                    citing: other,
-                    cited: number,
-                },
-                Direction::Cited => NetworkEdge {
-                    citing: number,
-                    cited: other,
-                },
-            });
+            let (citing, cited) = match direction {
+                Direction::Citing => (other, number),
+                Direction::Cited => (number, other),
+            };
+            self.edges.insert(NetworkEdge { citing, cited });
         }
         reached
     }
