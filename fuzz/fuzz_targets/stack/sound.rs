@@ -20,9 +20,7 @@ pub fn is_sound(request: &Request<Body>, body: &[u8]) -> bool {
         && headers.contains_key(header::HOST)
         && each(headers, "origin", |origin| {
             let lower = origin.to_ascii_lowercase();
-            lower
-                .strip_prefix("http://")
-                .is_some_and(|rest| is_loopback(rest))
+            lower.strip_prefix("http://").is_some_and(is_loopback)
         })
         && is_one_message(body)
 }
