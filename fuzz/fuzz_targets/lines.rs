@@ -14,7 +14,9 @@ fuzz_target!(|data: &[u8]| {
     let mut lines = Lines::new(LIMIT);
     lines.push(head, check);
     lines.push(tail, check);
-    lines.finish().map(check);
+    if let Some(rest) = lines.finish() {
+        check(rest);
+    }
 });
 
 fn check(line: Line) {

@@ -47,6 +47,16 @@ def begin(speak: Speak, content: str = CONTENT, tool: str = "reasoning_linear", 
     return task
 
 
+def short(speak: Speak) -> dict[str, Any]:
+    """What a call that takes no time gives. A machine that is busy may make one long, but not all."""
+    for _ in range(5):
+        result = call(speak, "reasoning_linear", TASKS, content=CONTENT)
+        if result["resultType"] == "complete":
+            return result
+        ended(speak, result)
+    pytest.fail("a short call is no task")
+
+
 def get(speak: Speak, task: dict[str, Any], able: dict[str, Any] = TASKS) -> dict[str, Any]:
     answer = speak("tasks/get", {"taskId": task["taskId"]}, able)
     assert "result" in answer, answer
@@ -82,9 +92,9 @@ def asks(standin: Standin) -> list[Any]:
 
 def test_a_long_call_is_a_task_and_ends_as_any_other(served, standin: Standin) -> None:
     speak, _ = served(standin.openai())
-    plain = call(speak, "reasoning_linear", TASKS, content=CONTENT)
-    assert plain["resultType"] == "complete", "a short call is no task"
+    plain = short(speak)
     standin.control(delay_ms=LONG_MS)
+    before = len(standin.asks())
     task = begin(speak, session_id=plain["structuredContent"]["session_id"])
     assert get(speak, task)["status"] == "working"
     done = ended(speak, task)
@@ -96,7 +106,7 @@ def test_a_long_call_is_a_task_and_ends_as_any_other(served, standin: Standin) -
     # It stays the same however often it is asked for, by either way.
     assert get(speak, task)["result"] == done["result"]
     assert call(speak, "reasoning_resume", id=task["taskId"])["structuredContent"] == told
-    assert len(standin.asks()) == 2
+    assert len(standin.asks()) == before + 1
 
 
 def test_who_knows_no_tasks_gets_none(served, standin: Standin) -> None:
