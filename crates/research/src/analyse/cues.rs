@@ -321,47 +321,19 @@ fn has_words(text: &str, words: &str) -> bool {
 
 /// Where each section begins in bytes of the whole, its title, and the form that is compared.
 fn section_starts(text: &Text) -> Vec<(usize, String, String)> {
-    let sections = sections(text).into_iter();
-    let of = |it: SectionAt| (it.start, title_key(&it.title), it.title);
-    sections
-        .map(of)
-        .map(|(start, key, title)| (start, title, key))
-        .collect()
+    let keyed = |it: SectionAt| {
+        let key = title_key(&it.title);
+        (it.start, it.title, key)
+    };
+    sections(text).into_iter().map(keyed).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::Outline;
-    use deliberate_extract::Heading;
-
-    /// A text of one page, with a heading for each line that begins with `#`.
-    fn text(page: &str) -> Text {
-        let mut headings = Vec::new();
-        let mut offset = 0;
-        for line in page.lines() {
-            if let Some(title) = line.strip_prefix('#') {
-                headings.push(Heading {
-                    level: 1,
-                    title: title.to_owned(),
-                    page: 1,
-                    offset,
-                });
-            }
-            offset += u32::try_from(line.chars().count()).unwrap() + 1;
-        }
-        Text {
-            outline: Outline {
-                headings,
-                ..Outline::default()
-            },
-            pages: vec![page.to_owned()],
-            version: 0,
-        }
-    }
 
     fn found(page: &str, facet: Facet) -> Vec<String> {
-        let all = insights(&text(page), facet, 9);
+        let all = insights(&Text::of_lines(page), facet, 9);
         all.into_iter().map(|it| it.text).collect()
     }
 

@@ -114,39 +114,10 @@ fn unnamed(text: &Text, whole: &str, sections: &[SectionAt]) -> Option<Range<usi
 
 #[cfg(test)]
 mod tests {
-    use deliberate_extract::Heading;
-
     use super::*;
-    use crate::collect::Outline;
-
-    /// A text of one page with a heading where a line begins with `#`, as deep as it has of them.
-    fn text(page: &str) -> Text {
-        let mut headings = Vec::new();
-        let mut offset = 0;
-        for line in page.lines() {
-            let level = line.chars().take_while(|it| *it == '#').count();
-            if level > 0 {
-                headings.push(Heading {
-                    level: u8::try_from(level).unwrap(),
-                    title: line.to_owned(),
-                    page: 1,
-                    offset,
-                });
-            }
-            offset += u32::try_from(line.chars().count()).unwrap() + 1;
-        }
-        Text {
-            pages: vec![page.to_owned()],
-            outline: Outline {
-                headings,
-                ..Outline::default()
-            },
-            version: 0,
-        }
-    }
 
     fn found(page: &str) -> Vec<&str> {
-        let ranges = bibliographies(&text(page)).into_iter();
+        let ranges = bibliographies(&Text::of_lines(page)).into_iter();
         ranges.filter_map(|it| page.get(it)).collect()
     }
 

@@ -35,6 +35,37 @@ pub struct Outline {
     pub references: Vec<Reference>,
 }
 
+#[cfg(test)]
+impl Text {
+    /// A text of one page with a heading where a line begins with `#`, as deep as it has of them.
+    pub(crate) fn of_lines(page: &str) -> Self {
+        let mut headings = Vec::new();
+        let mut offset = 0;
+        for line in page.lines() {
+            let title = line.trim_start_matches('#');
+            let level = line.len() - title.len();
+            if level > 0 {
+                headings.push(Heading {
+                    level: u8::try_from(level).unwrap(),
+                    title: title.to_owned(),
+                    page: 1,
+                    offset,
+                });
+            }
+            offset += u32::try_from(line.chars().count()).unwrap() + 1;
+        }
+        let outline = Outline {
+            headings,
+            ..Outline::default()
+        };
+        Self {
+            pages: vec![page.to_owned()],
+            outline,
+            version: 0,
+        }
+    }
+}
+
 impl Outline {
     /// How many headings, captions and references there are.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {

@@ -15,6 +15,7 @@ pub(super) struct Report {
     retracted: Vec<String>,
     retraction_unknown: Vec<String>,
     duplicates: Vec<Vec<String>>,
+    repeated_keys: Vec<String>,
     unreadable: Vec<String>,
     left_out: usize,
     entries: Vec<IgnoredAny>,
@@ -30,6 +31,12 @@ impl Report {
         self.retracted.extend(part.retracted);
         self.retraction_unknown.extend(part.retraction_unknown);
         self.duplicates.extend(part.duplicates);
+        // A key of entries in two parts is told with both.
+        for key in part.repeated_keys {
+            if !self.repeated_keys.contains(&key) {
+                self.repeated_keys.push(key);
+            }
+        }
         self.unreadable.extend(part.unreadable);
         self.entries.extend(part.entries);
         self.left_out = part.left_out;
@@ -60,6 +67,10 @@ impl Report {
         }
         for group in &self.duplicates {
             line(format!("the same work: {}", names(group)));
+        }
+        if !self.repeated_keys.is_empty() {
+            let keys = names(&self.repeated_keys);
+            line(format!("more than one entry has the key: {keys}"));
         }
         for problem in &self.unreadable {
             line(one_line(problem, 300));
@@ -99,6 +110,7 @@ mod tests {
             "retracted": [keys[0]],
             "retraction_unknown": [],
             "duplicates": [],
+            "repeated_keys": [],
             "unreadable": [],
             "left_out": left_out,
             "next_offset": 2,
@@ -116,6 +128,19 @@ mod tests {
             "# 3 entries\n\n- 3 not found\n- **retracted**: a, c\n\n## a\n\n**not found**\n\n## b\n\n\
              **not found**\n\n## c\n\n**not found**\n"
         );
+    }
+
+    #[test]
+    fn a_key_that_parts_share_is_told_once() {
+        let mut report = Report::default();
+        for key in ["a", "b"] {
+            let mut part = part(&[key], 0);
+            part["repeated_keys"] = json!(["same"]);
+            report.add(&part).unwrap();
+        }
+        let said = report.said().unwrap();
+        let keys = "- more than one entry has the key: same\n";
+        assert_eq!(said.matches(keys).count(), 1, "{said}");
     }
 
     #[test]
